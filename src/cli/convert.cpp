@@ -28,7 +28,7 @@ int convert(int argc, char** argv) {
   parser.app().add_option("output", output, "The directory to create, or a file *.gguf")->required();
   parser.app()
       .add_option("--type", type, "Type of the matrices in a GGUF file; default: f32")
-      ->check(CLI::IsMember({"f32", "f16", "q8_0", "q4_0"}));
+      ->check(CLI::IsMember({"f32", "f16", "q8_0", "q4_0", "q4_k_m"}));
   parser.app().add_option(
       "--architecture", options.architecture,
       "Another architecture of the family; missing tensors of its head are initialized from --seed");

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "formats/gguf_encode_k.h"
 
 #include <algorithm>
 #include <bit>
@@ -54,13 +55,32 @@ void encode_q4_0(const float* from, std::byte* to) {
     to[2 + i] = static_cast<std::byte>(level(from[i]) | level(from[values / 2 + i]) << 4);
 }
 
+// The number that is farthest from zero becomes -16.
+void encode_q5_0(const float* from, std::byte* to) {
+  float farthest = 0;
+  for (std::size_t i = 0; i < values; ++i)
+    if (std::abs(from[i]) > std::abs(farthest)) farthest = from[i];
+  const float scale = farthest / -16, inverse = scale == 0 ? 0 : 1 / scale;
+  put_half(scale, to);
+  std::uint32_t fifth = 0;
+  const auto level = [&](std::size_t i) {
+    const auto all = static_cast<unsigned>(std::clamp(from[i] * inverse + 16.5F, 0.0F, 31.0F));
+    fifth |= (all >> 4) << i;
+    return all & 0xFU;
+  };
+  for (std::size_t i = 0; i < values / 2; ++i)
+    to[6 + i] = static_cast<std::byte>(level(i) | level(values / 2 + i) << 4);
+  std::memcpy(to + 2, &fifth, sizeof fifth);
+}
+
 struct Encoder {
   std::string_view name;
   std::uint32_t number;
   Encode encode;
 };
-constexpr Encoder encoders[] = {
-    {"F32", 0, encode_f32}, {"F16", 1, encode_f16}, {"Q8_0", 8, encode_q8_0}, {"Q4_0", 2, encode_q4_0}};
+constexpr Encoder encoders[] = {{"F32", 0, encode_f32},   {"F16", 1, encode_f16},   {"Q8_0", 8, encode_q8_0},
+                                {"Q4_0", 2, encode_q4_0}, {"Q5_0", 6, encode_q5_0}, {"Q4_K", 12, encode_q4_k},
+                                {"Q6_K", 14, encode_q6_k}};
 
 }  // namespace
 

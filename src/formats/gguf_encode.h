@@ -1,4 +1,5 @@
-// Numbers into GGUF's blocks, as llama.cpp's own program and the Python package gguf make them.
+// Numbers into GGUF's blocks. F16, Q8_0, Q4_0 and Q5_0 are to the bit what llama.cpp's own program and the
+// Python package gguf make; for Q4_K and Q6_K see gguf_encode_k.h.
 #pragma once
 
 #include "formats/gguf_blocks.h"
@@ -10,7 +11,7 @@
 
 namespace attend {
 
-// The types that can be made: F32, F16, Q8_0, Q4_0; null: it is none of these.
+// The types that can be made: F32, F16, Q8_0, Q4_0, Q5_0, Q4_K, Q6_K; null: it is none of these.
 const BlockType* find_encoded_type(std::string_view name);
 
 // Error unless the numbers fill whole blocks.

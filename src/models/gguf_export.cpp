@@ -9,6 +9,7 @@
 #include "tokenizers/files/gguf_vocabulary.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 
@@ -21,7 +22,14 @@ struct FileType {
   std::uint32_t number;
 };
 constexpr FileType file_types[] = {
-    {"f32", "F32", 0}, {"f16", "F16", 1}, {"q8_0", "Q8_0", 7}, {"q4_0", "Q4_0", 2}};
+    {"f32", "F32", 0}, {"f16", "F16", 1}, {"q8_0", "Q8_0", 7}, {"q4_0", "Q4_0", 2}, {"q4_k_m", "Q4_K", 15}};
+
+// The layers whose values and second feed-forward matrices have 6 bits in a q4_k_m file, as llama.cpp chooses
+// them: the first and the last eighth, and a third of the others.
+bool has_more_bits(std::int64_t layer, std::int64_t layers) {
+  const std::int64_t eighth = layers / 8;
+  return layer < eighth || layer >= 7 * layers / 8 || (layer - eighth) % 3 == 2;
+}
 
 class Export {
  public:
@@ -199,12 +207,31 @@ class Export {
                        [&type, numbers = std::move(numbers)] { return encode_blocks(type, numbers); });
   }
 
-  // Rows that do not fill blocks, and the table of tokens in 4 bits, have a type with more.
+  // The type that a matrix should have: what scores are computed with, and some layers of q4_k_m, get more
+  // bits.
+  std::string_view wanted_type(std::string_view name) const {
+    const bool tied = !model_.network()->spec().language_model_head->untied;
+    const bool scores = name == "output.weight" || (tied && name == "token_embd.weight");
+    if (type_.block == "Q4_0") return scores || name == "token_embd.weight" ? "Q8_0" : "Q4_0";
+    if (type_.block != "Q4_K") return type_.block;
+    if (scores || name.ends_with("attn_qkv.weight")) return "Q6_K";
+    if (!name.ends_with("attn_v.weight") && !name.ends_with("ffn_down.weight")) return "Q4_K";
+    const std::string_view number = name.substr(name.find('.') + 1);  // blk.7.attn_v.weight
+    std::int64_t layer = 0;
+    std::from_chars(number.data(), number.data() + number.size(), layer);
+    return has_more_bits(layer, std::ssize(stack_.layers)) ? "Q6_K" : "Q4_K";
+  }
+
+  // Rows that do not fill blocks of 256 have a type with blocks of 32 and more bits, as llama.cpp writes
+  // them.
   const BlockType& type_of(const Tensor& tensor, std::string_view name) const {
     if (tensor.dim() < 2) return *find_encoded_type("F32");
-    const bool table = name == "token_embd.weight" || name == "output.weight";
-    const BlockType& type = *find_encoded_type(table && type_.block == "Q4_0" ? "Q8_0" : type_.block);
-    return tensor.size(-1) % static_cast<std::int64_t>(type.count) == 0 ? type : *find_encoded_type("F16");
+    const std::string_view wanted = wanted_type(name);
+    for (const std::string_view each : {wanted, std::string_view(wanted == "Q4_K" ? "Q5_0" : "Q8_0")})
+      if (const BlockType& type = *find_encoded_type(each);
+          tensor.size(-1) % static_cast<std::int64_t>(type.count) == 0)
+        return type;
+    return *find_encoded_type("F16");
   }
 
   void add_tensors() {
@@ -259,7 +286,7 @@ class Export {
 void write_gguf(const PretrainedModel& model, const std::filesystem::path& directory, const std::string& type,
                 const std::filesystem::path& file) {
   const auto found = std::ranges::find(file_types, type, &FileType::name);
-  if (found == std::end(file_types)) fail("--type: expected f32, f16, q8_0 or q4_0, found {}", type);
+  if (found == std::end(file_types)) fail("--type: expected f32, f16, q8_0, q4_0 or q4_k_m, found {}", type);
   if (!model.network()->spec().decoder) fail("{}: GGUF files are written of decoders", model.source());
   Export(model, *found).write(directory, file);
 }

@@ -15,7 +15,9 @@
 #include "test_data.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <random>
 
 #include <gtest/gtest.h>
 
@@ -159,13 +161,60 @@ TEST(Gguf, MakesTheBlocksOfTheReference) {
     const std::vector<std::byte> made = encode_blocks(*find_encoded_type(name), numbers);
     EXPECT_TRUE(std::ranges::equal(made, wanted.data)) << name;
   }
-  EXPECT_EQ(find_encoded_type("Q6_K"), nullptr);
+  EXPECT_EQ(find_encoded_type("Q5_K"), nullptr);
   EXPECT_ERROR("33 numbers cannot be written as Q8_0",
                encode_blocks(*find_encoded_type("Q8_0"), std::vector<float>(33)));
   for (std::uint32_t bits = 0; bits < 0x7C00; ++bits)
     ASSERT_EQ(to_float16(from_float16(static_cast<std::uint16_t>(bits))), bits);
   EXPECT_EQ(to_float16(65520.0F), 0x7C00);
   EXPECT_EQ(to_float16(-0x1p-26F), 0x8000);
+}
+
+std::vector<float> encoded_and_decoded(std::string_view name, const std::vector<float>& numbers) {
+  const BlockType& type = *find_encoded_type(name);
+  std::vector<float> read(numbers.size());
+  decode_blocks(type, encode_blocks(type, numbers), read);
+  return read;
+}
+
+// Of the error to the numbers, as root mean squares.
+double share_of_error(std::string_view name, const std::vector<float>& numbers) {
+  const std::vector<float> read = encoded_and_decoded(name, numbers);
+  double error = 0, all = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    error += std::pow(double{read[i]} - numbers[i], 2);
+    all += std::pow(double{numbers[i]}, 2);
+  }
+  return std::sqrt(error / all);
+}
+
+// llama.cpp's own quantizer reaches 0.0705, 0.0176 and 0.0424 for numbers like these.
+TEST(Gguf, RoundsBlocksWithScalesForGroupsAsWellAsTheReference) {
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal(0, 0.02F);
+  std::vector<float> numbers(std::size_t{256} * 64);
+  for (float& each : numbers) each = normal(random);
+  EXPECT_LT(share_of_error("Q4_K", numbers), 0.0715);
+  EXPECT_LT(share_of_error("Q6_K", numbers), 0.018);
+  EXPECT_LT(share_of_error("Q5_0", numbers), 0.043);
+}
+
+TEST(Gguf, RoundsBlocksAtTheirLimits) {
+  const std::vector<float> zeros(256, 0.0F);
+  for (const char* const type : {"Q4_K", "Q6_K", "Q5_0"})
+    EXPECT_EQ(encoded_and_decoded(type, zeros), zeros) << type;
+  // One scale, one minimum, and integers that fit: nothing is lost but what float16 takes from the two.
+  std::vector<float> lines(256), steps(256);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    lines[i] = 0.25F * static_cast<float>(i % 16) - 1.5F;
+    steps[i] = 0.5F * (static_cast<float>(i * 7 % 64) - 32);
+  }
+  EXPECT_LT(share_of_error("Q4_K", lines), 1e-3);
+  EXPECT_LT(share_of_error("Q5_0", lines), 0.03);
+  std::vector<float> positive(256);
+  for (std::size_t i = 0; i < positive.size(); ++i) positive[i] = 1 + 0.01F * static_cast<float>(i % 11);
+  EXPECT_LT(share_of_error("Q4_K", positive), 0.04);  // a minimum below zero does not exist
+  EXPECT_LT(share_of_error("Q6_K", positive), 0.02);
 }
 
 // One tensor in each of two files.

@@ -1,5 +1,7 @@
 // Models in GGUF files against the originals with the same weights (tests/oracle/check_gguf.py).
+#include "base/file.h"
 #include "expect_error.h"
+#include "formats/gguf.h"
 #include "models/gguf_export.h"
 #include "models/golden.h"
 #include "temporary_directory.h"
@@ -44,6 +46,22 @@ TEST_P(WrittenGguf, GivesWhatTheOriginalGives) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, WrittenGguf, testing::Values("llama-3", "gemma3", "gptneox"));
+
+// Its rows of 32 to 96 numbers fill no block of 256, so these files have the types that stand in for Q4_K and
+// Q6_K.
+TEST(GgufFile, HasMoreBitsForScoresAndSomeLayers) {
+  const TemporaryDirectory folder;
+  const fs::path given = test_data() / "gguf" / "llama-3.gguf", file = folder.path() / "again.gguf";
+  const PretrainedModel model = PretrainedModel::load(ModelDirectory(given.string()), Purpose::training);
+  write_gguf(model, given, "q4_k_m", file);
+  const MappedFile bytes(file);
+  const Gguf gguf(bytes.bytes(), "again.gguf");
+  EXPECT_EQ(gguf.tensors().at("blk.0.attn_q.weight").type->name, "Q5_0");
+  EXPECT_EQ(gguf.tensors().at("blk.0.attn_norm.weight").type->name, "F32");
+  EXPECT_EQ(gguf.tensors().at("token_embd.weight").type->name, "Q5_0");
+  EXPECT_EQ(gguf.tensors().at("output.weight").type->name, "Q8_0");
+  EXPECT_NO_THROW(PretrainedModel::load(ModelDirectory(file.string()), Purpose::training));
+}
 
 TEST(GgufFile, IsOfAFamilyThatLlamaCppHas) {
   const fs::path given = test_data() / "gguf" / "t5.gguf";
