@@ -10,6 +10,7 @@
 
 #include <attend/attend.h>
 #include <attend/export.h>
+#include <attend/tool_calls.h>
 
 #include <functional>
 #include <span>
@@ -216,6 +217,9 @@ struct GeneratedText {
   // For each position the most likely tokens, best first, if requested.
   std::vector<std::vector<TokenScore>> likeliest = {};
   bool cut_off = false;  // ended by the length limit, not by an end token or a stop string
+  // Conversations only: what is not part of `text`.
+  std::string reasoning = {};
+  std::vector<ToolCall> calls = {};
 };
 
 // `truncate`: an encoder-decoder keeps the start of a long text; a decoder keeps the end of its prompt and
@@ -351,8 +355,19 @@ struct ConversationOptions {
   std::string settings = "{}";
   std::uint64_t seed = 0;
   // A JSON object with other variables of the template, as apply_chat_template takes them: "tools",
-  // "documents", "enable_thinking" and so on.
+  // "documents", "enable_thinking" and so on. With tools the model may call them (Conversation::calls).
   std::string chat_variables = "{}";
+  // Gets the model's reasoning as it comes, which is not part of the answer (<think>...</think>).
+  std::function<void(const std::string& more)> on_reasoning = {};
+};
+
+// About one answer of a Conversation.
+struct AnswerFigures {
+  std::size_t prompt_tokens = 0;  // the conversation so far, as the model sees it
+  std::size_t tokens_read = 0;    // of the prompt and the answer, without those found in the KV cache
+  std::size_t new_tokens = 0;
+  std::size_t max_tokens = 0;                // that the model reads: prompt and answer
+  double seconds_to_first = 0, seconds = 0;  // to the first new token, and to the end
 };
 
 // A conversation with a decoder. It keeps its KV cache, so a new question costs only the last answer and the
@@ -373,10 +388,18 @@ class ATTEND_API Conversation {
   // throws Error and leaves the conversation unchanged.
   std::string answer(const std::string& text, const OnAnswer& on_text = {});
 
+  // The calls of tools in the last answer. Each needs a result before the next question.
+  const std::vector<ToolCall>& calls() const;
+  // Gives the results of calls(), in their order, and returns the next answer, as answer() does.
+  std::string answer_with_results(const std::vector<std::string>& results, const OnAnswer& on_text = {});
+  const AnswerFigures& figures() const;  // about the last answer
+
   const std::vector<ChatMessage>& messages() const;
   // Throws Error unless they are alternating questions and answers, optionally after one system message.
+  // Calls and their results may stand between a question and its answer.
   void set_messages(std::vector<ChatMessage> messages);
-  bool take_back();  // removes the last question and its answer; false if there is none
+  void set_system(const std::string& text);  // replaces the system message; empty: removes it
+  bool take_back();  // removes the last question and all after it; false if there is none
   // The text that the model would read for this question, including all earlier turns.
   std::string prompt(const std::string& text) const;
 
