@@ -171,6 +171,25 @@ if messages[2] != {"role": "tool", "tool_call_id": "call00001", "name": "look", 
     fail(f"a result: {messages}")
 if b"look: Looks around.\n" not in done.stdout or done.returncode != 0:
     fail(f"/tools: {done}")
+# A model that is pushed to where a call begins: the grammar writes the rest.
+ids = json.loads(subprocess.run([attend, "tokenize", "model", "<tool_call>", "--json"], capture_output=True, check=True).stdout)["ids"]
+bias = [[ids[: i + 1], 100 * (i + 1)] for i in range(len(ids))]
+json.dump({"eos_token_id": 0, "sequence_bias": bias}, open("config.json", "w"))
+TOOLS[3] = "90"
+done = piped("hello\na lamp\n/save called.json\n", *TOOLS)
+messages = json.load(open("called.json"))
+called = messages[1]["tool_calls"][0]["function"]
+if called["name"] != "look" or [type(value) for value in called["arguments"].values()] != [bool] or messages[2]["content"] != "a lamp":
+    fail(f"calls: {messages}")
+if b"look {" not in done.stdout:
+    fail(f"a call is not shown: {done}")
+open("tool.sh", "w").write('printf "%s says " "$1"; cat')
+done = piped("hello\n", *TOOLS, "--tool-command", "sh tool.sh")
+if b"look> look says {" not in done.stdout:
+    fail(f"--tool-command: {done}")
+done = piped("hello\n", *TOOLS, "--tool-command", "sh -c 'exit 3'")
+if b"look> error: exit status 3" not in done.stdout:
+    fail(f"a command that fails: {done}")
 done = subprocess.run([attend, "chat", "model"], input=b"hello\n", capture_output=True)
 if b"--template" not in done.stderr or done.returncode != 1:
     fail(f"no template: {done.stderr}")
