@@ -84,7 +84,7 @@ class Chat {
   }
 
  private:
-  // Reasoning is shown where a person sees that it is none of the answer, in a terminal.
+  // Reasoning is shown in a terminal, where its colour tells it from the answer.
   ConversationOptions with_reasoning(ConversationOptions options) {
     if (colours_)
       options.on_reasoning = [this](const std::string& more) {
@@ -224,9 +224,9 @@ class Chat {
   void show_tokens() const {
     const AnswerFigures& figures = conversation_.figures();
     if (figures.max_tokens == 0) fail("there is no answer yet");
-    write_now(fmt::format(
-        "{} of {} tokens of the context ({}%) up to the last answer, of which {} were read for it\n",
-        used(figures), figures.max_tokens, 100 * used(figures) / figures.max_tokens, figures.tokens_read));
+    write_now(fmt::format("{} of {} tokens of the context ({}%) up to the last answer; {} were read for it\n",
+                          used(figures), figures.max_tokens, 100 * used(figures) / figures.max_tokens,
+                          figures.tokens_read));
   }
 
   void show_tools() const {

@@ -101,7 +101,7 @@ void Response::say_text(const std::string& more) {
     say("response.content_part.added", text_place({{"part", text_part("")}}));
   }
   text_ += more;
-  if (!more.empty() && !text_ended_)  // behind a call it is only in the whole response
+  if (!more.empty() && !text_ended_)  // after a call it is only in the whole response
     say("response.output_text.delta", text_place({{"delta", more}, {"logprobs", Json::array()}}));
 }
 

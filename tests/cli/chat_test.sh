@@ -149,7 +149,7 @@ if b"the question has" not in done.stderr or done.returncode != 1 or len(done.st
     fail(f"too long a question: {done}")
 # Each turn reads what is new, and at most a page of what it knows: an answer, a question, and marks.
 done = piped("the lamp\n/tokens\n" * 20, "--max-new-tokens", "20", "--temperature", "1.2")
-turns = re.findall(r"(\d+) of 2048 tokens of the context .* of which (\d+) were read", done.stdout.decode())
+turns = re.findall(r"(\d+) of 2048 tokens of the context .*; (\d+) were read", done.stdout.decode())
 if len(turns) != 20:
     fail(f"20 turns: {done}")
 grown = [int(turn[0]) for turn in turns]

@@ -22,7 +22,7 @@ constexpr CallFormat kLlama = {
 constexpr CallFormat kGemma = {
     .open = "```tool_code", .close = "```", .arguments = "parameters", .is_bare = true, .is_python = true};
 
-// The first row of which the template has all texts of `with` and none of `without` decides.
+// The first row decides for which the template has all texts of `with`, and no text of `without`.
 struct Row {
   const CallFormat* calls;
   Texts with, without = {};

@@ -23,7 +23,7 @@ struct CallFormat {
   bool has_headers = false;
 };
 
-// What stands before and behind the value of a call that is written.
+// The text before and after the arguments of a call that is written.
 std::string call_begin(const CallFormat& format, const std::string& name);
 std::string call_end(const CallFormat& format);
 

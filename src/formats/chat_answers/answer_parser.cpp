@@ -92,7 +92,7 @@ bool AnswerParser::step(AnswerPieces& pieces) {
   return false;
 }
 
-// White space waits for the text behind it, which may be a mark.
+// White space waits for the text after it, which may be a mark.
 void AnswerParser::say(std::string_view text, std::string& to) {
   const std::size_t end = text.find_last_not_of(kSpace);
   if (end == text.npos) {
@@ -230,7 +230,7 @@ bool AnswerParser::step_call(AnswerPieces& pieces) {
   return true;
 }
 
-// The mark is content, and what is behind it is read again.
+// The mark is content, and the text after it is read again.
 void AnswerParser::give_back(AnswerPieces& pieces) {
   state_ = State::content;
   at_start_ = false;

@@ -17,7 +17,7 @@ struct AnswerPieces {
 
 // However the text is cut into parts, the pieces are the same together. Content is handed out as soon as it
 // cannot be the beginning of a mark. White space around content and reasoning is left out, except at the very
-// end of an answer without calls. What looks like a call and is none is content.
+// end of an answer without calls. Text that looks like a call, but is not one, is content.
 class AnswerParser {
  public:
   // `tools`: their names; without any, calls stay content. `in_reasoning`: the prompt has opened it.
@@ -61,7 +61,8 @@ class AnswerParser {
   bool any_message_ = false;  // there was a header
 };
 
-// f(a=1, b='x') as JSON: {"a": 1, "b": "x"}; also print(f(...)) and f.call(...). Nothing if it is none.
+// f(a=1, b='x') as JSON: {"a": 1, "b": "x"}; also print(f(...)) and f.call(...). Returns false for anything
+// else.
 struct PythonCall {
   std::string name, arguments;
 };

@@ -30,7 +30,7 @@ Json separated(const Json& tags, const std::string& separator, bool parallel) {
           {"stop_after_first", !parallel}};
 }
 
-// A tag for each tool; with headers two, as the name may stand before the channel or behind it.
+// A tag for each tool. With headers two tags, because the name may come before the channel or after it.
 Json call_tags(const CallFormat& format, const Json& tools) {
   Json tags = Json::array();
   for (const Json& tool : tools) {

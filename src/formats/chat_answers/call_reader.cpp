@@ -61,7 +61,7 @@ void CallReader::feed(char c, std::vector<ToolCallPiece>& pieces) {
     feed_outside(c, pieces);
 }
 
-// Before the value, between the calls of a list, and behind the list.
+// Before the value, between the calls of a list, and after the list.
 void CallReader::feed_outside(char c, std::vector<ToolCallPiece>& pieces) {
   if (is_space(c) || (is_list_ && c == ',')) return;
   if (alone_ && c == '{') {
