@@ -168,7 +168,8 @@ std::optional<std::optional<ExponentialDecay>> make_decay(const Json& value) {
   return decay;
 }
 
-// json_schema, regex, grammar and structural_tag are one member: of these, one may be given, and null takes it back.
+// json_schema, regex, grammar and structural_tag are one member: of these, one may be given, and null takes
+// it back.
 void read_form(Reader& reader, const Fields& fields, std::optional<TextForm>& form) {
   const auto read = [&](std::string_view name, TextForm::Kind kind, std::string_view expected, auto text_of) {
     if (!reader.given(name)) return;
@@ -180,8 +181,10 @@ void read_form(Reader& reader, const Fields& fields, std::optional<TextForm>& fo
     const std::optional<std::string> text = text_of(value);
     if (!text) fail("{}: {}: expected {}, found {}", fields.source(), name, expected, shown(value));
     if (form && form->kind != kind)
-      fail("{}: {}: a text has one form; leave out all but one of json_schema, regex, grammar and structural_tag",
-           fields.source(), name);
+      fail(
+          "{}: {}: a text has one form; leave out all but one of json_schema, regex, grammar and "
+          "structural_tag",
+          fields.source(), name);
     form = TextForm{kind, *text};
   };
   const auto written = [](const Json& value) -> std::optional<std::string> {
