@@ -33,6 +33,9 @@ struct QueueToken {
   // Set if requested, as in GeneratedText.
   float log_probability = 0;
   std::vector<TokenScore> likeliest = {};
+  // Conversations only: new text that belongs to the reasoning or to calls of tools, and not to `more`.
+  std::string reasoning = {};
+  std::vector<ToolCallPiece> calls = {};
 };
 
 struct QueueResult {
@@ -57,6 +60,11 @@ struct QueueRequest {
   // template (or that of QueueOptions) formats the messages, and says which it accepts.
   std::vector<ChatMessage> messages = {};
   std::string chat_variables = "{}";  // other variables of the template, as in ConversationOptions
+  // With "tools" among the variables: whether the model calls one. auto: it decides. required: at least one.
+  // none: no tool is shown to it. Otherwise the name of the tool to call. The arguments of calls are held to
+  // the tools' JSON schemas.
+  std::string tool_choice = "auto";
+  bool parallel_tool_calls = true;  // several calls in one answer
   // A JSON object with fields of generation_config.json. They override the model's.
   std::string settings = "{}";
   // Languages of a multilingual model, as in TranslateOptions.

@@ -19,6 +19,7 @@ struct QueueStatus {
   std::size_t running = 0, waiting = 0;                          // requests
   std::int64_t pages_in_use = 0, peak_pages = 0, max_pages = 0;  // cache pages: now, peak, limit
   std::int64_t steps = 0, preemptions = 0;                       // totals since the start
+  std::int64_t tokens_read = 0;  // total of tokens that a decoder has read, without those found in the cache
 };
 
 }  // namespace attend

@@ -9,7 +9,9 @@
 #pragma once
 
 #include <attend/attend.h>
+#include <attend/conversation.h>
 #include <attend/export.h>
+#include <attend/tool_calls.h>
 
 #include <functional>
 #include <span>
@@ -216,6 +218,9 @@ struct GeneratedText {
   // For each position the most likely tokens, best first, if requested.
   std::vector<std::vector<TokenScore>> likeliest = {};
   bool cut_off = false;  // ended by the length limit, not by an end token or a stop string
+  // Conversations only: what is not part of `text`.
+  std::string reasoning = {};
+  std::vector<ToolCall> calls = {};
 };
 
 // `truncate`: an encoder-decoder keeps the start of a long text; a decoder keeps the end of its prompt and
@@ -333,56 +338,6 @@ class ATTEND_API WatermarkDetector {
  private:
   struct State;
   std::shared_ptr<const State> state_;
-};
-
-struct ChatMessage {
-  std::string role, content;  // role: system, user, assistant, or what else the model's chat template knows
-  // In place of both, the message as a JSON object with all its fields, as the chat template reads them:
-  // "tool_calls", "reasoning_content", "content" as a list of parts, and so on. Its role is that of `role`.
-  std::string fields = {};
-};
-
-struct ConversationOptions {
-  std::string system;  // the system message
-  // The format of a turn: plain text such as "User: {user}\nBot: {bot}", a Jinja template, or the name of one
-  // of the model's templates. Empty: the model's default template.
-  std::string chat_template;
-  // As in GenerateTextOptions. Defaults: 256 new tokens, sampling at a temperature of 0.7.
-  std::string settings = "{}";
-  std::uint64_t seed = 0;
-  // A JSON object with other variables of the template, as apply_chat_template takes them: "tools",
-  // "documents", "enable_thinking" and so on.
-  std::string chat_variables = "{}";
-};
-
-// A conversation with a decoder. It keeps its KV cache, so a new question costs only the last answer and the
-// question. If the conversation exceeds the model's maximum, the oldest turns are dropped, with a warning,
-// and the rest is read again. A copy starts with the same messages, has its own history, and reads them again
-// before its first answer. Not thread-safe.
-class ATTEND_API Conversation {
- public:
-  Conversation(const ModelPath& model, const ConversationOptions& options);
-  Conversation(const Conversation& other);
-  Conversation(Conversation&& other) noexcept;
-  Conversation& operator=(Conversation other) noexcept;
-  ~Conversation();
-
-  // Gets new text in whole characters, often empty; return false to stop the answer.
-  using OnAnswer = std::function<bool(const std::string& more)>;
-  // The answer, or its beginning if it was stopped. If the question is longer than the model's maximum,
-  // throws Error and leaves the conversation unchanged.
-  std::string answer(const std::string& text, const OnAnswer& on_text = {});
-
-  const std::vector<ChatMessage>& messages() const;
-  // Throws Error unless they are alternating questions and answers, optionally after one system message.
-  void set_messages(std::vector<ChatMessage> messages);
-  bool take_back();  // removes the last question and its answer; false if there is none
-  // The text that the model would read for this question, including all earlier turns.
-  std::string prompt(const std::string& text) const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
 };
 
 }  // namespace attend

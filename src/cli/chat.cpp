@@ -4,11 +4,12 @@
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "base/text_lines.h"
 #include "base/utf8.h"
+#include "cli/chat_input.h"
 #include "cli/generation_options.h"
 #include "cli/model_option.h"
 #include "cli/text_lines.h"
+#include "cli/tool_command.h"
 #include "cli/verb.h"
 
 #include <csignal>
@@ -16,7 +17,6 @@
 #include <iostream>
 #include <random>
 
-#include <poll.h>
 #include <unistd.h>
 
 namespace attend::cli {
@@ -25,12 +25,20 @@ namespace {
 constexpr const char* kHelp =
     "/help          this list\n"
     "/undo          take back the last question and its answer\n"
-    "/retry         answer the last question anew\n"
-    "/reset         begin again, with the same system prompt\n"
+    "/retry         answer the last question again\n"
+    "/reset         begin again, with the same system message\n"
+    "/system TEXT   change the system message; without TEXT, remove it\n"
     "/prompt TEXT   show what the model would read if you said TEXT\n"
-    "/save FILE     write the conversation as JSON, for --load\n"
+    "/tokens        how much of the context is used\n"
+    "/tools         the tools that the model may call\n"
+    "/save FILE     write the conversation as JSON\n"
+    "/load FILE     continue a conversation that was saved\n"
     "/quit          end, as Ctrl-D does\n"
-    "Ctrl-C stops an answer. To begin a question with a slash, write two.\n";
+    "Ctrl-C stops an answer. To begin a question with a slash, write two. A line that ends with a backslash\n"
+    "is continued on the next one; a text between \"\"\" and \"\"\" may have any number of lines.\n";
+
+// A model that calls tools and never answers.
+constexpr int kMaxRounds = 16;
 
 std::vector<ChatMessage> read_messages(const std::string& file) {
   const Json json = read_json(file);
@@ -49,57 +57,62 @@ std::vector<ChatMessage> read_messages(const std::string& file) {
 
 class Chat {
  public:
-  Chat(const ModelPath& model, const ConversationOptions& options) : conversation_(model, options) {}
+  // `tools`: that the model may call. `tool_command` answers its calls; empty: the user does.
+  Chat(const ModelPath& model, ConversationOptions options, Json tools, std::string tool_command)
+      : conversation_(model, with_reasoning(std::move(options))),
+        tools_(std::move(tools)),
+        tool_command_(std::move(tool_command)) {}
 
   void load(const std::string& file) {
     naming_file(file, [&] { conversation_.set_messages(read_messages(file)); });
+    results_.clear();
   }
 
   // Returns the exit status: 1 if a command failed and input is not interactive.
   int run() {
-    if (typed_) write_now("/help lists the commands, Ctrl-D ends.\n");
+    if (input_.is_typed()) write_now("/help lists the commands, Ctrl-D ends.\n");
     bool failed = false;
-    while (const std::optional<std::string> line = read_line()) {
+    while (const std::optional<std::string> entry = input_.next(prompt())) {
       try {
-        if (!say(*line)) break;
+        if (!say(*entry)) break;
       } catch (const Error& error) {
         std::fprintf(stderr, "attend: error: %s\n", error.what());
         failed = true;
       }
     }
-    return failed && !typed_ ? 1 : 0;
+    return failed && !input_.is_typed() ? 1 : 0;
   }
 
  private:
-  // Nothing at the end. Where questions are typed, Ctrl-C leaves the line that was begun.
-  std::optional<std::string> read_line() {
-    if (typed_) {
-      write_now("> ");
-      for (pollfd input = {STDIN_FILENO, POLLIN, 0}; poll(&input, 1, 100) <= 0;)
-        if (take_interrupt()) write_now("\n(Ctrl-D ends)\n> ");
-    }
-    std::optional<std::string> line = lines_.next();
-    if (line)
-      take_interrupt();  // one that came just before the line is not about its answer, nor the first of two
-    else if (typed_)
-      write_now("\n");
-    return line;
+  // Reasoning is shown in a terminal, where its colour tells it from the answer.
+  ConversationOptions with_reasoning(ConversationOptions options) {
+    if (colours_)
+      options.on_reasoning = [this](const std::string& more) {
+        write_now((std::exchange(reasons_, true) ? "" : "\033[2m") + more);
+      };
+    return options;
+  }
+
+  // Of the next entry: a question, or the result of a call.
+  std::string prompt() const {
+    return results_.size() < conversation_.calls().size() ? conversation_.calls()[results_.size()].name + "> "
+                                                          : "> ";
   }
 
   // False: that was the end.
-  bool say(const std::string& line) {
-    if (const auto at = find_invalid_utf8(line)) fail("the line is not valid UTF-8 at byte {}", *at);
-    if (line.starts_with("//"))
-      ask(line.substr(1));
-    else if (line.starts_with("/"))
-      return obey(line);
-    else if (line.find_first_not_of(" \t") != line.npos)
-      ask(line);
+  bool say(const std::string& entry) {
+    if (const auto at = find_invalid_utf8(entry)) fail("the line is not valid UTF-8 at byte {}", *at);
+    if (entry.starts_with("/") && !entry.starts_with("//")) return obey(entry);
+    const std::string text = entry.starts_with("//") ? entry.substr(1) : entry;
+    if (!conversation_.calls().empty())
+      take_result(text);
+    else if (text.find_first_not_of(" \t\n") != text.npos)
+      ask(text);
     return true;
   }
 
   bool obey(const std::string& line) {
-    const std::size_t space = line.find(' ');
+    const std::size_t space = line.find_first_of(" \n");
     const std::string command = line.substr(1, space - 1),
                       rest = space == line.npos ? "" : line.substr(space + 1);
     if (command == "quit") return false;
@@ -111,30 +124,117 @@ class Chat {
       ask(take_back());
     } else if (command == "reset") {
       while (conversation_.take_back()) continue;
+      results_.clear();
+    } else if (command == "system") {
+      conversation_.set_system(rest);
     } else if (command == "prompt") {
       write_now(conversation_.prompt(rest) + "\n");
+    } else if (command == "tokens") {
+      show_tokens();
+    } else if (command == "tools") {
+      show_tools();
     } else if (command == "save") {
       save(rest);
+    } else if (command == "load") {
+      if (rest.empty()) fail("expected /load FILE");
+      load(rest);
+      inform("read {} messages", conversation_.messages().size());
     } else {
       fail("there is no command /{}; /help lists them", command);
     }
     return true;
   }
 
-  // The question that is no more.
+  // Returns the question that is taken back.
   std::string take_back() {
-    const std::vector<ChatMessage>& messages = conversation_.messages();
-    const std::string question = messages.size() < 2 ? "" : messages[messages.size() - 2].content;
+    std::string question;
+    for (const ChatMessage& message : conversation_.messages())
+      if (message.role == "user") question = message.content;
     if (!conversation_.take_back()) fail("there is no question yet");
+    results_.clear();
     return question;
   }
 
   void ask(const std::string& question) {
-    conversation_.answer(question, [](const std::string& more) {
-      write_now(more);
-      return !take_interrupt();
-    });
-    write_now(typed_ ? "\n\n" : "\n");
+    show([&](const Conversation::OnAnswer& on_text) { conversation_.answer(question, on_text); });
+  }
+
+  void take_result(const std::string& result) {
+    results_.push_back(result);
+    if (results_.size() < conversation_.calls().size()) return;
+    const std::vector<std::string> results = std::exchange(results_, {});
+    show([&](const Conversation::OnAnswer& on_text) { conversation_.answer_with_results(results, on_text); });
+  }
+
+  // Shows an answer as it comes, and the calls in it. With a tool command the next answers follow.
+  template <class Work>
+  void show(const Work& answer) {
+    show_one(answer);
+    for (int round = 0; !tool_command_.empty() && !conversation_.calls().empty(); ++round) {
+      if (round == kMaxRounds) fail("the model has called tools {} times and does not answer", kMaxRounds);
+      std::vector<std::string> results;
+      for (const ToolCall& call : conversation_.calls()) {
+        results.push_back(run_tool_command(tool_command_, call));
+        write_now(call.name + "> " + results.back() + "\n");
+      }
+      if (take_interrupt()) return;
+      show_one([&](const Conversation::OnAnswer& on_text) {
+        conversation_.answer_with_results(results, on_text);
+      });
+    }
+  }
+
+  template <class Work>
+  void show_one(const Work& answer) {
+    bool any = false;
+    reasons_ = false;
+    const auto end_reasoning = [&] {
+      if (std::exchange(reasons_, false)) write_now("\033[0m\n\n");
+    };
+    try {
+      answer([&](const std::string& more) {
+        if (!more.empty()) {
+          end_reasoning();
+          any = true;
+          write_now(more);
+        }
+        return !take_interrupt();
+      });
+    } catch (...) {
+      end_reasoning();
+      throw;
+    }
+    end_reasoning();
+    if (any || conversation_.calls().empty()) write_now("\n");
+    for (const ToolCall& call : conversation_.calls()) write_now(call.name + " " + call.arguments + "\n");
+    if (!input_.is_typed()) return;
+    const AnswerFigures& figures = conversation_.figures();
+    if (isatty(STDERR_FILENO) != 0)
+      std::fprintf(stderr, "(%zu tokens, %.1f a second; %zu of %zu of the context)\n", figures.new_tokens,
+                   speed(figures), used(figures), figures.max_tokens);
+    write_now("\n");
+  }
+
+  static double speed(const AnswerFigures& figures) {
+    const double seconds = figures.seconds - figures.seconds_to_first;
+    return figures.new_tokens > 1 && seconds > 0 ? static_cast<double>(figures.new_tokens - 1) / seconds : 0;
+  }
+  static std::size_t used(const AnswerFigures& figures) { return figures.prompt_tokens + figures.new_tokens; }
+
+  void show_tokens() const {
+    const AnswerFigures& figures = conversation_.figures();
+    if (figures.max_tokens == 0) fail("there is no answer yet");
+    write_now(fmt::format("{} of {} tokens of the context ({}%) up to the last answer; {} were read for it\n",
+                          used(figures), figures.max_tokens, 100 * used(figures) / figures.max_tokens,
+                          figures.tokens_read));
+  }
+
+  void show_tools() const {
+    if (tools_.empty()) fail("there are no tools: --tools FILE");
+    for (const Json& tool : tools_) {
+      const Json& function = tool.contains("function") ? tool.at("function") : tool;
+      write_now(fmt::format("{}: {}\n", function.value("name", ""), function.value("description", "")));
+    }
   }
 
   void save(const std::string& file) const {
@@ -147,16 +247,20 @@ class Chat {
     inform("wrote {}", file);
   }
 
+  const bool colours_ = isatty(STDOUT_FILENO) != 0;
+  bool reasons_ = false;  // reasoning is being shown
+  ChatInput input_;
   Conversation conversation_;
-  StreamLines lines_{std::cin, "standard input"};
-  const bool typed_ = isatty(STDIN_FILENO) != 0;
+  Json tools_;
+  std::string tool_command_;
+  std::vector<std::string> results_;  // of the first calls that wait
 };
 
 }  // namespace
 
 int chat(int argc, char** argv) {
   ModelPath model;
-  std::string config_file, messages, tools, variables = "{}";
+  std::string config_file, messages, tools, tool_command, variables = "{}";
   Json fields = Json::object();
   ConversationOptions options;
   std::optional<std::uint64_t> seed;
@@ -175,8 +279,13 @@ int chat(int argc, char** argv) {
   parser.app().add_option("--template-variables", variables,
                           "A JSON object with other variables of the template, such as "
                           "{\"enable_thinking\": false}");
-  parser.app().add_option("--tools", tools,
-                          "A JSON file with a list of tools in the format of OpenAI's API, for the template");
+  parser.app().add_option(
+      "--tools", tools,
+      "A JSON file with a list of tools in the format of OpenAI's API. The model may call "
+      "them; the next line is the result of a call");
+  parser.app().add_option("--tool-command", tool_command,
+                          "A command that answers calls of tools: its argument is the tool's name, its "
+                          "standard input the call's arguments as JSON, and its output the result");
   parser.app()
       .add_option("--load", messages, "A conversation to continue, as /save writes it")
       ->excludes(system);
@@ -197,7 +306,7 @@ int chat(int argc, char** argv) {
   }
   options.chat_variables = known.dump();
   options.seed = seed ? *seed : std::random_device()();
-  Chat chat(model, options);
+  Chat chat(model, options, known.value("tools", Json::array()), tool_command);
   if (!messages.empty()) chat.load(messages);
   catch_interrupts({SIGINT});
   return chat.run();

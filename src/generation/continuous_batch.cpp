@@ -284,6 +284,7 @@ void ContinuousBatch::retire() {
   status_.running = running_.size();
   status_.waiting = waiting_.size();
   status_.pages_in_use = decoder_->pages_in_use();
+  status_.tokens_read = decoder_->tokens_read();
   status_.peak_pages = std::max(status_.peak_pages, pages);
 }
 

@@ -4,9 +4,20 @@
 
 namespace attend {
 
-TextStream::TextStream(const Tokenizer& tokenizer, std::vector<TokenId> prompt)
-    : tokenizer_(&tokenizer), ids_(std::move(prompt)) {
+bool is_special(const Tokenizer& tokenizer, TokenId token) {
+  return tokenizer.decode({&token, 1}, true).empty() && !tokenizer.decode({&token, 1}).empty();
+}
+
+TextStream::TextStream(const Tokenizer& tokenizer, std::vector<TokenId> prompt, std::vector<TokenId> shown)
+    : tokenizer_(&tokenizer), shown_(std::move(shown)) {
+  for (const TokenId id : prompt) add(id);
   if (!ids_.empty()) given_ = decode();
+}
+
+void TextStream::add(TokenId token) {
+  const bool is_hidden =
+      !shown_.empty() && std::ranges::find(shown_, token) == shown_.end() && is_special(*tokenizer_, token);
+  if (!is_hidden) ids_.push_back(token);
 }
 
 std::string TextStream::put(TokenId token) {

@@ -1,6 +1,7 @@
 #include "serve/answer.h"
 
 #include "base/log.h"
+#include "serve/call_json.h"
 #include "serve/server.h"
 
 #include <algorithm>
@@ -18,7 +19,21 @@ std::string new_id(const AnswerForm& form) {
 }
 
 const char* finish_reason(const GeneratedText& text) {
-  return text.cut_off ? "length" : "stop";
+  return text.cut_off ? "length" : text.calls.empty() ? "stop" : "tool_calls";
+}
+
+// What has not been sent of a text; nothing if it has changed.
+std::string rest_of_text(const std::string& text, const std::string& sent) {
+  return text.starts_with(sent) ? text.substr(sent.size()) : "";
+}
+
+Json message_of(const GeneratedText& text) {
+  Json message = {{"role", "assistant"}, {"content", text.text}, {"refusal", nullptr}};
+  if (!text.reasoning.empty()) message["reasoning_content"] = text.reasoning;
+  if (text.calls.empty()) return message;
+  if (text.text.empty()) message["content"] = nullptr;
+  for (const ToolCall& call : text.calls) message["tool_calls"].push_back(call_json(call, new_call_id()));
+  return message;
 }
 
 // Per token, or long texts would seem bad.
@@ -66,9 +81,8 @@ void Answer::take(std::size_t p, const QueueToken& token) {
     if (!all_alike && k != token.text) continue;
     Choice& choice = choices_[p * wishes_.texts + k];
     if (choice.report) choice.report->put({token.id, token.log_probability, token.likeliest});
-    if (token.more.empty()) continue;
-    send_text(p * wishes_.texts + k, token.more, nullptr);
-    choice.sent += token.more;
+    if (token.more.empty() && token.reasoning.empty() && token.calls.empty()) continue;
+    send_pieces(p * wishes_.texts + k, {token.more, token.reasoning, token.calls}, nullptr);
   }
 }
 
@@ -93,9 +107,7 @@ void Answer::finish(std::size_t p, const QueueResult& result) {
     const GeneratedText& text = texts_[p][k];
     report(choices_[i], text);
     if (!wishes_.stream) continue;
-    // What has not been sent yet: the last letters, or of a beam search all.
-    const bool begun = text.text.starts_with(choices_[i].sent);
-    send_text(i, begun ? text.text.substr(choices_[i].sent.size()) : "", finish_reason(text));
+    send_pieces(i, rest_of(choices_[i], text), finish_reason(text));
   }
   if (--open_ > 0) return;
   if (wishes_.stream)
@@ -147,16 +159,46 @@ void Answer::send_piece(std::size_t i, Json piece, const Json& finish) {
   begun_ = true;
 }
 
-void Answer::send_text(std::size_t i, const std::string& more, const Json& finish) {
-  const bool begun = std::exchange(choices_[i].begun, true);
-  if (!form_.is_chat) {
-    const std::string before = begun || echoes_.empty() ? "" : echoes_[i / wishes_.texts].text;
-    return send_piece(i, {{"text", before + more}}, finish);
-  }
+void Answer::send_pieces(std::size_t i, const Pieces& pieces, const Json& finish) {
+  Choice& choice = choices_[i];
+  const bool begun = std::exchange(choice.begun, true);
+  choice.sent += pieces.text;
+  choice.sent_reasoning += pieces.reasoning;
+  if (form_.is_chat) return send_piece(i, {{"delta", chat_delta(choice, begun, pieces)}}, finish);
+  const std::string before = begun || echoes_.empty() ? "" : echoes_[i / wishes_.texts].text;
+  send_piece(i, {{"text", before + pieces.text}}, finish);
+}
+
+Json Answer::chat_delta(Choice& choice, bool begun, const Pieces& pieces) const {
   Json delta = Json::object();
   if (!begun) delta["role"] = "assistant";
-  if (!more.empty() || !begun) delta["content"] = more;
-  send_piece(i, {{"delta", std::move(delta)}}, finish);
+  const bool has_others = !pieces.reasoning.empty() || !pieces.calls.empty();
+  if (!pieces.text.empty() || (!begun && !has_others)) delta["content"] = pieces.text;
+  if (!pieces.reasoning.empty()) delta["reasoning_content"] = pieces.reasoning;
+  for (const ToolCallPiece& piece : pieces.calls) {
+    Json part = {{"index", piece.index}};
+    const bool is_new = piece.index >= choice.sent_calls.size();
+    if (is_new) {
+      choice.sent_calls.resize(piece.index + 1);
+      part.update(call_json({piece.name, piece.arguments}, new_call_id()));
+    } else {
+      part["function"] = {{"arguments", piece.arguments}};
+    }
+    choice.sent_calls[piece.index].arguments += piece.arguments;
+    delta["tool_calls"].push_back(std::move(part));
+  }
+  return delta;
+}
+
+Answer::Pieces Answer::rest_of(const Choice& choice, const GeneratedText& text) {
+  Pieces rest{rest_of_text(text.text, choice.sent), rest_of_text(text.reasoning, choice.sent_reasoning), {}};
+  for (std::size_t c = 0; c < text.calls.size(); ++c) {
+    const bool is_new = c >= choice.sent_calls.size();
+    const std::string more = is_new ? text.calls[c].arguments
+                                    : rest_of_text(text.calls[c].arguments, choice.sent_calls[c].arguments);
+    if (is_new || !more.empty()) rest.calls.push_back({c, text.calls[c].name, more});
+  }
+  return rest;
 }
 
 void Answer::end_stream() {
@@ -176,7 +218,7 @@ Json Answer::whole() {
       const GeneratedText& text = texts_[p][k];
       Json choice = {{"index", i}};
       if (form_.is_chat)
-        choice["message"] = {{"role", "assistant"}, {"content", text.text}, {"refusal", nullptr}};
+        choice["message"] = message_of(text);
       else
         choice["text"] = (echoes_.empty() ? "" : echoes_[p].text) + text.text;
       choice["logprobs"] = choices_[i].report ? choices_[i].report->take() : Json();

@@ -33,8 +33,14 @@ class Answer : public TextReader {
   void end(std::size_t p, const QueueResult& result) override;
 
  private:
+  // What is sent of a choice at a time.
+  struct Pieces {
+    std::string text, reasoning;
+    std::vector<ToolCallPiece> calls;
+  };
   struct Choice {
-    std::string sent;  // of the text, without what is echoed
+    std::string sent, sent_reasoning;  // without what is echoed
+    std::vector<ToolCall> sent_calls;
     bool begun = false;
     std::unique_ptr<TokenReport> report;  // if it was asked for
   };
@@ -46,7 +52,10 @@ class Answer : public TextReader {
   std::vector<GeneratedText> choose(const std::vector<GeneratedText>& made) const;
   void report(Choice& choice, const GeneratedText& text) const;
   void send_piece(std::size_t i, Json piece, const Json& finish);
-  void send_text(std::size_t i, const std::string& more, const Json& finish);
+  void send_pieces(std::size_t i, const Pieces& pieces, const Json& finish);
+  Json chat_delta(Choice& choice, bool begun, const Pieces& pieces) const;
+  // What has not been sent yet: the last letters, or of a beam search all.
+  static Pieces rest_of(const Choice& choice, const GeneratedText& text);
   void end_stream();
   Json whole();
   void fail_with(const std::exception_ptr& error);

@@ -116,6 +116,8 @@ const RequestFields& config_fields() {
       {"json_schema", any_of({any_object(), flag()}), "the text is JSON of this schema"},
       {"regex", text(), "the text matches this regular expression, as a whole"},
       {"grammar", text(), "the text follows these rules in EBNF, of which root is the text"},
+      {"structural_tag", any_object(),
+       "free text in which certain texts begin other forms, as in XGrammar and vLLM"},
       {"guidance_scale", number(-kLargest, kLargest),
        "above 1: the weight of what the prompt makes likely (classifier-free guidance)"},
       {"watermarking_config", any_object(), "the mark that the text gets"},

@@ -30,21 +30,67 @@ RequestField prompt_field() {
           "a text, or the ids of its tokens, or several of either", true};
 }
 
+namespace {
+
 RequestField messages_field() {
   using namespace schema;  // NOLINT(google-build-using-namespace)
   const Json part = object({{"type", one_of({"text"})}, {"text", text()}}, {"type", "text"});
-  // What OpenAI's client writes of an answer that it got, beside its content, is empty.
+  const Json call = object(
+      {{"id", text()},
+       {"type", one_of({"function"})},
+       {"index", integer(0)},
+       {"function", object({{"name", name()}, {"arguments", any_of({text(), any_object()})}}, {"name"})}},
+      {"function"});
+  // What OpenAI's client writes of an answer that it got, beside its content, may be null.
   const Json message = object({{"role", name()},
                                {"content", any_of({text(), list(part), nothing()})},
                                {"name", or_null(text())},
+                               {"tool_calls", or_null(list(call))},
+                               {"tool_call_id", or_null(text())},
+                               {"reasoning_content", or_null(text())},
                                {"refusal", or_null(text())},
                                {"annotations", or_null(list(anything(), 0, 0))},
-                               {"tool_calls", or_null(list(anything(), 0, 0))},
                                {"function_call", nothing()},
                                {"audio", nothing()}},
                               {"role"});
   return {"messages", list(message, 1), "the conversation so far, written by the model's chat template",
           true};
+}
+
+ChatMessage read_message(const Json& message) {
+  const auto role = message.at("role").get<std::string>();
+  ChatMessage result{role == "developer" ? "system" : role, read_content(message.value("content", Json()))};
+  Json fields = {{"role", result.role}, {"content", result.content}};
+  for (const char* field : {"name", "tool_calls", "tool_call_id", "reasoning_content"})
+    if (const Json value = message.value(field, Json());
+        !value.is_null() && !(value.is_array() && value.empty()))
+      fields[field] = value;
+  if (fields.size() > 2) result.fields = fields.dump();
+  return result;
+}
+
+}  // namespace
+
+RequestFields chat_fields() {
+  using namespace schema;  // NOLINT(google-build-using-namespace)
+  const Json function = object({{"name", name()},
+                                {"description", or_null(text())},
+                                {"parameters", or_null(any_object())},
+                                {"strict", or_null(flag())}},
+                               {"name"});
+  const Json tool = object({{"type", one_of({"function"})}, {"function", function}}, {"type", "function"});
+  const Json chosen =
+      object({{"type", one_of({"function"})}, {"function", object({{"name", name()}}, {"name"})}},
+             {"type", "function"});
+  return {messages_field(),
+          {"tools", list(tool), "functions that the model may call; arguments are held to their schemas"},
+          {"tool_choice", any_of({one_of({"none", "auto", "required"}), chosen}),
+           "auto: the model decides; required: it calls at least one; a function: it calls that one"},
+          {"parallel_tool_calls", flag(), "false: one call in an answer"},
+          {"documents", list(any_of({any_object(), text()})), "for chat templates that write documents"},
+          {"reasoning_effort", text(), "for chat templates that have it, such as gpt-oss's"},
+          {"chat_template_kwargs", any_object(),
+           "other variables of the chat template, such as {\"enable_thinking\": false}"}};
 }
 
 std::vector<QueueRequest> read_prompts(const Fields& body, std::size_t most) {
@@ -66,14 +112,20 @@ std::vector<QueueRequest> read_prompts(const Fields& body, std::size_t most) {
   return all;
 }
 
-std::vector<ChatMessage> read_messages(const Fields& body) {
-  std::vector<ChatMessage> messages;
-  for (const Json& message : body.json().at("messages")) {
-    const auto role = message.at("role").get<std::string>();
-    messages.push_back(
-        {role == "developer" ? "system" : role, read_content(message.value("content", Json()))});
+QueueRequest read_chat(const Fields& body) {
+  QueueRequest request;
+  for (const Json& message : body.json().at("messages")) request.messages.push_back(read_message(message));
+  Json variables = body.json().value("chat_template_kwargs", Json::object());
+  if (variables.is_null()) variables = Json::object();
+  for (const char* name : {"tools", "documents", "reasoning_effort"})
+    if (body.has({name})) variables[name] = body.json().at(name);
+  request.chat_variables = variables.dump();
+  if (body.has({"tool_choice"})) {
+    const Json& choice = body.json().at("tool_choice");
+    request.tool_choice = (choice.is_string() ? choice : choice.at("function").at("name")).get<std::string>();
   }
-  return messages;
+  request.parallel_tool_calls = body.flag({"parallel_tool_calls"}, true);
+  return request;
 }
 
 }  // namespace attend::serve

@@ -7,10 +7,12 @@
 namespace attend::serve {
 
 RequestField prompt_field();
-RequestField messages_field();
+// Of a conversation: its messages, tools, and what else the chat template reads.
+RequestFields chat_fields();
 
 // Texts or tokens: one or several. Error for more than `most`.
 std::vector<QueueRequest> read_prompts(const Fields& body, std::size_t most);
-std::vector<ChatMessage> read_messages(const Fields& body);
+// The conversation of chat_fields().
+QueueRequest read_chat(const Fields& body);
 
 }  // namespace attend::serve

@@ -45,22 +45,18 @@ Endpoint completions(const ServedModels& models) {
 }
 
 Endpoint chats(const ServedModels& models) {
+  const RequestFields model = {models.field()};
   const RequestFields own = {
-      models.field(),
-      messages_field(),
       {"logprobs", flag(), "log-probabilities of the text's tokens"},
       {"top_logprobs", integer(0, 20),
        "how many alternatives to each token are returned with their log-probabilities"},
-      {"tools", list(anything(), 0, 0), "models call no tools here; see response_format"},
-      {"functions", list(anything(), 0, 0), "models call no functions here; see response_format"},
-      {"tool_choice", one_of({"none"}), "models call no tools here"},
-      {"function_call", one_of({"none"}), "models call no functions here"},
-      {"parallel_tool_calls", flag(), "has no effect"},
+      {"functions", list(anything(), 0, 0), "an old form of tools"},
+      {"function_call", one_of({"none"}), "an old form of tool_choice"},
       {"modalities", list(one_of({"text"})), "there is text alone"}};
   return {.path = "/v1/chat/completions",
           .group = "texts",
           .summary = "The next turn of a conversation",
-          .fields = own + generation_fields() + config_fields(),
+          .fields = model + chat_fields() + own + generation_fields() + config_fields(),
           .reply = reply_schema(kChat.object),
           .streams = true};
 }
@@ -124,8 +120,8 @@ void add_text_routes(Server& server, const ServedModels& models, const TextBound
     const Asked asked = find_generating(models, body, bounds);
     const Wishes wishes = read_wishes(body, asked.model.own_settings());
     if (wishes.no_new_tokens) fail("max_tokens: expected an integer of at least 1, found 0");
-    std::vector<QueueRequest> request(1);
-    request.front().messages = read_messages(body);
+    std::vector<QueueRequest> request;
+    request.push_back(read_chat(body));
     return ask(kChat, asked, wishes, std::move(request), bounds);
   });
 }

@@ -41,10 +41,11 @@ std::string AnswerText::show(std::size_t end) {
   return more;
 }
 
-std::vector<std::string> end_answers(GenerationConfig& config, const ChatTemplate& chat_template,
+std::vector<std::string> end_answers(GenerationConfig& config, const std::vector<std::string>& ends,
                                      const Tokenizer& tokenizer) {
   std::vector<std::string> endings = config.stop_strings;
-  if (const std::string end = chat_template.end_of_answer(); !end.empty()) endings.push_back(end);
+  for (const std::string& end : ends)
+    if (!end.empty()) endings.push_back(end);
   config.stop_strings = endings;
   for (const std::string& ending : endings)
     if (const auto token = tokenizer.token_to_id(ending); token && !config.is_eos(*token))

@@ -31,10 +31,10 @@ class AnswerText {
   std::size_t shown_ = 0;
 };
 
-// Answers end with config's stop_strings or with what the template writes after an answer; returns these. If
-// one of them is a single token, it also ends an answer: earlier than its text, and also if its text is never
-// written.
-std::vector<std::string> end_answers(GenerationConfig& config, const ChatTemplate& chat_template,
+// Answers end with config's stop_strings or with `ends`, what the template writes after an answer (empty ones
+// do not count); returns all of these. If one of them is a single token, it also ends an answer: earlier than
+// its text, and also if its text is never written.
+std::vector<std::string> end_answers(GenerationConfig& config, const std::vector<std::string>& ends,
                                      const Tokenizer& tokenizer);
 
 }  // namespace attend

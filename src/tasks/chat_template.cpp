@@ -38,9 +38,18 @@ std::string trimmed(const std::string& text) {
 
 void check_turns(std::span<const ChatMessage> messages) {
   const std::size_t first = begins_with_system(messages) ? 1 : 0;
-  for (std::size_t i = first; i < messages.size(); ++i)
-    if (const char* role = (i - first) % 2 == 0 ? "user" : "assistant"; messages[i].role != role)
-      fail("message {}: expected one of {}, found one of '{}'", i + 1, role, messages[i].role);
+  bool question = true, result = false;  // what may come next
+  for (std::size_t i = first; i < messages.size(); ++i) {
+    const ChatMessage& message = messages[i];
+    if (result && message.role == "tool") {
+      question = false;
+      continue;
+    }
+    if (const char* role = question ? "user" : "assistant"; message.role != role)
+      fail("message {}: expected one of {}, found one of '{}'", i + 1, role, message.role);
+    result = !question && message.fields.find("\"tool_calls\"") != std::string::npos;
+    question = !question;
+  }
 }
 
 Json read_chat_variables(const std::string& text) {
@@ -67,14 +76,15 @@ ChatTemplate::ChatTemplate(const std::string& given, const std::filesystem::path
   }
   if (texts.empty()) fail("{}: chat_template: there is none; {}", config.fields().source(), kAdvice);
   try {
-    for (const auto& [name, text] : texts) templates_.emplace(name, JinjaTemplate(text.text, text.source));
+    for (const auto& [name, text] : texts)
+      templates_.emplace(name, Jinja{JinjaTemplate(text.text, text.source), text.text});
   } catch (const Error& error) {
     fail("{}; {}", error.what(), kAdvice);
   }
 }
 
 // As transformers: the one with the given name; else the one for tools where there are some, and the default.
-const JinjaTemplate& ChatTemplate::choose(const Json& variables) const {
+const ChatTemplate::Jinja& ChatTemplate::choose(const Json& variables) const {
   std::string name = chosen_.empty() ? "default" : chosen_;
   const auto tools = variables.find("tools");
   if (chosen_.empty() && tools != variables.end() && !tools->is_null() && templates_.contains("tool_use"))
@@ -84,6 +94,10 @@ const JinjaTemplate& ChatTemplate::choose(const Json& variables) const {
   std::string names;
   for (const auto& each : templates_) names += (names.empty() ? "" : ", ") + each.first;
   fail("expected a chat template named default, found {}; name one of them with --template", names);
+}
+
+std::string ChatTemplate::text(const Json& variables) const {
+  return is_plain() ? "" : choose(variables).text;
 }
 
 ChatTemplate::Plain ChatTemplate::read_plain(const std::string& text) {
@@ -137,7 +151,7 @@ std::string ChatTemplate::prompt(std::span<const ChatMessage> messages, const Js
     all["messages"].push_back(message.fields.empty()
                                   ? Json{{"role", message.role}, {"content", message.content}}
                                   : parse_json(message.fields, "a message"));
-  return continues ? continued(std::move(all)) : choose(all).render(all);
+  return continues ? continued(std::move(all)) : choose(all).compiled.render(all);
 }
 
 // Up to the end of the last message: a mark at its end says where that is.
@@ -156,7 +170,7 @@ std::string ChatTemplate::continued(Json variables) const {
     fail("continue_final_message: expected a last message with a text to go on with");
   const std::string final_text = content->get<std::string>();
   *content = final_text + mark;
-  const std::string text = choose(variables).render(variables);
+  const std::string text = choose(variables).compiled.render(variables);
   const std::size_t end = text.rfind(bare);
   if (end == text.npos || text.find(strip(final_text)) == text.npos)
     fail("continue_final_message: the template does not write the last message as it is");

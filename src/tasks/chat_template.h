@@ -10,7 +10,8 @@
 
 namespace attend {
 
-// Throws Error unless messages of user and assistant alternate, optionally after a system message.
+// Throws Error unless messages of user and assistant alternate, optionally after a system message. Between an
+// answer with calls and the next answer there may be messages of tools.
 void check_turns(std::span<const ChatMessage> messages);
 inline bool begins_with_system(std::span<const ChatMessage> messages) {
   return !messages.empty() && messages.front().role == "system";
@@ -36,6 +37,8 @@ class ChatTemplate {
   // "add_generation_prompt" (true), and "continue_final_message" (false): the text ends with the last
   // message, which the model continues.
   std::string prompt(std::span<const ChatMessage> messages, const Json& variables = Json::object()) const;
+  // The template itself that writes these; empty if it is plain text.
+  std::string text(const Json& variables = Json::object()) const;
   // The text after an answer, which ends one; empty if it varies.
   std::string end_of_answer() const;
 
@@ -47,11 +50,15 @@ class ChatTemplate {
   static Plain read_plain(const std::string& text);
   std::string render_plain(std::span<const ChatMessage> messages, bool answer_follows) const;
   std::string continued(Json variables) const;
-  const JinjaTemplate& choose(const Json& variables) const;
+  struct Jinja {
+    JinjaTemplate compiled;
+    std::string text;
+  };
+  const Jinja& choose(const Json& variables) const;
 
-  std::map<std::string, JinjaTemplate> templates_;  // by name: default, tool_use, rag
-  std::string chosen_;                              // of these; empty: by what the messages come with
-  Json tokens_ = Json::object();                    // bos_token and so on
+  std::map<std::string, Jinja> templates_;  // by name: default, tool_use, rag
+  std::string chosen_;                      // of these; empty: by what the messages come with
+  Json tokens_ = Json::object();            // bos_token and so on
   Plain plain_;
 };
 

@@ -1,7 +1,7 @@
 #include <attend/generation_queue.h>
 
 #include "generation/continuous_batch.h"
-#include "tasks/answer_text.h"
+#include "tasks/chat_turn.h"
 #include "tasks/generating_model.h"
 #include "tasks/languages.h"
 #include "tasks/prompt_texts.h"
@@ -20,10 +20,12 @@ struct Work {
   const Languages& languages;
   std::optional<std::int64_t> source_language;
   std::vector<std::string> endings;  // that are not shown
+  std::optional<ChatTurn> turn;      // of a conversation
+  std::string turn_prompt;
   Prompt prompt = {};
   struct Text {
     TextStream stream;
-    AnswerText shown;
+    AnswerReader shown;
   };
   std::map<std::size_t, Text> texts = {};
 
@@ -40,21 +42,31 @@ struct Work {
     reading.begin_with(request.prefix);
     reading.lead_away_from(request.negative_prompt);
     if (chat_template)
-      endings = end_answers(config, *chat_template, *of.tokenizers.target);
+      begin_turn(*chat_template, *of.tokenizers.target);
     else if (!request.shows_stop)
       endings = config.stop_strings;
+  }
+
+  void begin_turn(const ChatTemplate& chat_template, const Tokenizer& tokenizer) {
+    const ErrorScope scope(ErrorKind::input);
+    turn.emplace(chat_template, read_chat_variables(request.chat_variables), request.tool_choice,
+                 request.parallel_tool_calls);
+    if (chat_template.is_plain()) {
+      const std::vector<ChatMessage> messages = turn->readable(request.messages);
+      check_turns(messages);
+      if (messages.back().role != "user") fail("expected a last message of user, to be answered");
+    }
+    turn_prompt = turn->prompt(request.messages);
+    endings = turn->set_form(config, tokenizer, turn_prompt);
+    reading.show(turn->shown_tokens(tokenizer));
   }
 
   bool is_conversation() const { return !request.messages.empty(); }
 
   // The prompt is read when it is known that the settings make sense.
-  void read(const ChatTemplate* chat_template) {
-    if (chat_template)
-      prompt =
-          reading
-              .read({chat_template->prompt(request.messages, read_chat_variables(request.chat_variables))},
-                    /*special_tokens=*/false)
-              .front();
+  void read() {
+    if (turn)
+      prompt = reading.read({turn_prompt}, /*special_tokens=*/false).front();
     else if (!request.ids.empty())
       prompt = reading.read(request.ids);
     else
@@ -63,23 +75,31 @@ struct Work {
     prompt.adapter = request.adapter;
   }
 
-  Text begin() const { return {reading.stream(prompt), AnswerText(endings, is_conversation())}; }
+  AnswerReader reader() const {
+    return {endings, turn ? std::optional(turn->parser(turn_prompt)) : std::nullopt};
+  }
+  Text begin() const { return {reading.stream(prompt), reader()}; }
 
   void take(std::size_t number, const ChosenToken& token) {
     auto found = texts.find(number);
     if (found == texts.end()) found = texts.emplace(number, begin()).first;  // which decodes the prompt
     Text& text = found->second;
     const auto id = static_cast<TokenId>(token.id);
-    request.on_token({number, id, text.shown.put(text.stream.put(id)), token.log_probability,
-                      token_scores(token.likeliest)});
+    AnswerPieces pieces = text.shown.put(text.stream.put(id));
+    request.on_token({number, id, std::move(pieces.content), token.log_probability,
+                      token_scores(token.likeliest), std::move(pieces.reasoning), std::move(pieces.calls)});
   }
 
   GeneratedText text(const GeneratedSequence& made) const {
     GeneratedText text =
         generated_text(made, reading.text(prompt, made.ids), config, request.log_probabilities);
-    AnswerText shown(endings, is_conversation());
-    const std::string begun = shown.put(text.text);
-    text.text = begun + shown.finish();
+    AnswerReader shown = reader();
+    WholeAnswer answer;
+    answer.add(shown.put(text.text));
+    answer.add(shown.finish());
+    text.text = std::move(answer.content);
+    text.reasoning = std::move(answer.reasoning);
+    text.calls = std::move(answer.calls);
     return text;
   }
 
@@ -152,18 +172,13 @@ GenerationQueue::Ticket GenerationQueue::submit(QueueRequest request) {
     if (!state_->chat_template) fail("{}", state_->no_conversations);
     if (!request.prompt.empty() || !request.ids.empty()) fail("expected a prompt or messages, found both");
     chat_template = &*state_->chat_template;
-    const ErrorScope scope(ErrorKind::input);
-    if (chat_template->is_plain()) {
-      check_turns(request.messages);
-      if (request.messages.back().role != "user") fail("expected a last message of user, to be answered");
-    }
   }
   const auto work = std::make_shared<Work>(std::move(request), *state_, state_->languages, chat_template);
   const auto settings =
       state_->batch.prepare(work->config, work->request.seed, state_->tokenizers.target.get(),
                             /*rule=*/{}, work->stops());
   const ErrorScope scope(ErrorKind::input);
-  work->read(chat_template);
+  work->read();
   BatchRequest asked{work->prompt, settings};
   if (work->request.on_token)
     asked.on_token = [work](std::size_t text, const ChosenToken& token) { work->take(text, token); };

@@ -58,7 +58,7 @@ Prompt PromptTexts::read(std::span<const TokenId> ids) const {
 
 TextStream PromptTexts::stream(const Prompt& prompt) const {
   const std::vector<std::int64_t>& ids = continues_ ? prompt.ids : prompt.written;
-  return TextStream(*tokenizers_.target, {ids.begin(), ids.end()});
+  return TextStream(*tokenizers_.target, {ids.begin(), ids.end()}, shown_);
 }
 
 std::string PromptTexts::text(const Prompt& prompt, std::span<const std::int64_t> ids) const {

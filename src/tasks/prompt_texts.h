@@ -23,6 +23,9 @@ class PromptTexts {
   // guidance_scale is 1.
   void lead_away_from(const std::string& negative);
 
+  // Special tokens that belong to the text of a result; others are left out.
+  void show(std::vector<TokenId> special_tokens) { shown_ = std::move(special_tokens); }
+
   // `special_tokens`: those that the tokenizer adds. `longest`, if given, truncates: it keeps the end of a
   // prompt (keep_end), and of an encoder-decoder's text the tokenizer's side.
   std::vector<Prompt> read(const std::vector<std::string>& texts, bool special_tokens = true,
@@ -42,6 +45,7 @@ class PromptTexts {
   std::string architecture_, prefix_;
   bool continues_;
   std::vector<std::int64_t> written_, negative_;
+  std::vector<TokenId> shown_;
 };
 
 // Keeps the end of a decoder's prompt if it is too long for `longest` with max_new_tokens after it, as

@@ -11,7 +11,7 @@ printf 'the lamp is on the table\nnobody saw the second door\nUser: hello\nBot: 
 "$attend" init gpt2 model --set n_embd=64 --set n_layer=2 --set n_head=2 --set n_positions=2048 2>>log
 
 python3 - "$attend" <<'PYTHON'
-import json, os, pty, select, signal, subprocess, sys, time
+import json, os, pty, re, select, signal, subprocess, sys, time
 
 attend = sys.argv[1]
 TEMPLATE = ["--template", r"User: {user}\nBot: {bot}", "--seed", "3"]
@@ -59,6 +59,11 @@ class Terminal:
         self.wait_for(b"> ")
         self.type(text)
 
+    def go_on(self, text):
+        """Types the next line of an entry."""
+        self.wait_for(b"... ")
+        self.type(text)
+
     def status(self):
         while self.read(5):
             pass
@@ -100,6 +105,34 @@ def piped(text, *options):
     return subprocess.run([attend, "chat", "model", *TEMPLATE, *options], input=text.encode(), capture_output=True)
 
 
+# Entries of several lines; commands about the conversation.
+terminal = Terminal("--max-new-tokens", "4")
+terminal.answer_prompt(b"first \\\n")
+terminal.go_on(b"second\n")
+terminal.wait_for(b" of 2048 of the context)")
+terminal.answer_prompt(b'"""one\n')
+terminal.go_on(b"\n")
+terminal.go_on(b'two"""\n')
+terminal.wait_for(b" of 2048 of the context)")
+terminal.answer_prompt(b"/system be kind\n")
+terminal.answer_prompt(b"/tokens\n")
+terminal.wait_for(b" of 2048 tokens of the context (")
+terminal.answer_prompt(b"/tools\n")
+terminal.wait_for(b"there are no tools: --tools FILE")
+terminal.answer_prompt(b"/save lines.json\n")
+terminal.wait_for(b"wrote lines.json")
+messages = json.load(open("lines.json"))
+if [m["content"] for m in messages if m["role"] != "assistant"] != ["be kind", "first \nsecond", "one\n\ntwo"]:
+    fail(f"saved {messages}")
+terminal.answer_prompt(b"/retry\n")
+terminal.wait_for(b" of 2048 of the context)")
+terminal.answer_prompt(b"/load lines.json\n")
+terminal.wait_for(b"read 5 messages")
+terminal.answer_prompt(b"/quit\n")
+if terminal.status() != 0:
+    fail("/quit is no error")
+
+
 # Through a pipe: answers and nothing else, whole characters, and the same ones for the same seed.
 done = piped("hello\nZoë\n", "--max-new-tokens", "30", "--temperature", "1.2")
 if done.returncode != 0 or done.stderr or b"> " in done.stdout[:2]:
@@ -114,6 +147,49 @@ if b"first 2 messages" not in done.stderr or done.returncode != 0:
 done = piped("the lamp is on the table " * 500 + "\nhello\n", "--max-new-tokens", "5")
 if b"the question has" not in done.stderr or done.returncode != 1 or len(done.stdout.splitlines()) < 1:
     fail(f"too long a question: {done}")
+# Each turn reads what is new, and at most a page of what it knows: an answer, a question, and marks.
+done = piped("the lamp\n/tokens\n" * 20, "--max-new-tokens", "20", "--temperature", "1.2")
+turns = re.findall(r"(\d+) of 2048 tokens of the context .*; (\d+) were read", done.stdout.decode())
+if len(turns) != 20:
+    fail(f"20 turns: {done}")
+grown = [int(turn[0]) for turn in turns]
+for before, now, turn in zip(grown, grown[1:], turns[1:]):
+    if int(turn[1]) > now - before + 20 + 16:
+        fail(f"a turn from {before} to {now} tokens read {turn[1]}")
+
+# A call that waits for its result, which is the next line.
+tool = {"type": "function", "function": {"name": "look", "description": "Looks around.", "parameters": {
+    "type": "object", "properties": {"far": {"type": "boolean"}}, "required": ["far"]}}}  # fmt: skip
+json.dump([tool], open("tools.json", "w"))
+call = {"id": "call00001", "type": "function", "function": {"name": "look", "arguments": {"far": True}}}
+json.dump([{"role": "user", "content": "look"}, {"role": "assistant", "content": "", "tool_calls": [call]}], open("waits.json", "w"))
+open("config.json", "w").write('{"eos_token_id": 0}')
+TOOLS = ["--tools", "tools.json", "--max-new-tokens", "40", "--generation-config", "config.json"]
+done = piped("/tools\na lamp\n/save after.json\n", *TOOLS, "--load", "waits.json")
+messages = json.load(open("after.json"))
+if messages[2] != {"role": "tool", "tool_call_id": "call00001", "name": "look", "content": "a lamp"} or len(messages) != 4:
+    fail(f"a result: {messages}")
+if b"look: Looks around.\n" not in done.stdout or done.returncode != 0:
+    fail(f"/tools: {done}")
+# A model that is pushed to where a call begins: the grammar writes the rest.
+ids = json.loads(subprocess.run([attend, "tokenize", "model", "<tool_call>", "--json"], capture_output=True, check=True).stdout)["ids"]
+bias = [[ids[: i + 1], 100 * (i + 1)] for i in range(len(ids))]
+json.dump({"eos_token_id": 0, "sequence_bias": bias}, open("config.json", "w"))
+TOOLS[3] = "90"
+done = piped("hello\na lamp\n/save called.json\n", *TOOLS)
+messages = json.load(open("called.json"))
+called = messages[1]["tool_calls"][0]["function"]
+if called["name"] != "look" or [type(value) for value in called["arguments"].values()] != [bool] or messages[2]["content"] != "a lamp":
+    fail(f"calls: {messages}")
+if b"look {" not in done.stdout:
+    fail(f"a call is not shown: {done}")
+open("tool.sh", "w").write('printf "%s says " "$1"; cat')
+done = piped("hello\n", *TOOLS, "--tool-command", "sh tool.sh")
+if b"look> look says {" not in done.stdout:
+    fail(f"--tool-command: {done}")
+done = piped("hello\n", *TOOLS, "--tool-command", "sh -c 'exit 3'")
+if b"look> error: exit status 3" not in done.stdout:
+    fail(f"a command that fails: {done}")
 done = subprocess.run([attend, "chat", "model"], input=b"hello\n", capture_output=True)
 if b"--template" not in done.stderr or done.returncode != 1:
     fail(f"no template: {done.stderr}")

@@ -148,6 +148,57 @@ def penalties_and_forms(server):
     is_one_of("a grammar", "/v1/chat/completions", ("on", "off"), **chat, grammar='root ::= "on" | "off"')
 
 
+TOOLS = [
+    {"type": "function", "function": {"name": "look", "parameters": {
+        "type": "object", "properties": {"far": {"type": "boolean"}, "at": {"enum": ["lamp", "door"]}}, "required": ["far", "at"]}}},
+    {"type": "function", "function": {"name": "wait"}},
+]  # fmt: skip
+CHAT = "/v1/chat/completions"
+
+
+def tools(server):
+    """A model that knows nothing is held to the form of calls."""
+    ask = dict(model="gpt2", messages=[{"role": "user", "content": "door"}], tools=TOOLS, max_tokens=150, temperature=0,
+               eos_token_id=0, parallel_tool_calls=False)  # fmt: skip
+    look = {"type": "function", "function": {"name": "look"}}
+    end_text = server.post("/detokenize", model="gpt2", ids=[0])["text"]  # its end is no special token
+    for choice in ("required", look):
+        answer = choices(server, CHAT, **ask, tool_choice=choice)[0]
+        equal("the reason", (answer["finish_reason"], answer["message"]["content"]), ("tool_calls", end_text))
+        (call,) = answer["message"]["tool_calls"]
+        equal("an id", (call["type"], len(call["id"])), ("function", 9))
+        arguments = json.loads(call["function"]["arguments"])
+        if call["function"]["name"] == "look":
+            equal("its fields", (set(arguments), type(arguments["far"]), arguments["at"] in ("lamp", "door")), ({"far", "at"}, bool, True))
+    pieces = [piece["choices"][0] for piece in server.stream(CHAT, **ask, tool_choice=look)]
+    deltas = [part for piece in pieces for part in piece["delta"].get("tool_calls", [])]
+    equal("the first piece", (deltas[0]["index"], deltas[0]["type"], len(deltas[0]["id"])), (0, "function", 9))
+    equal("the others", [each.get("id") for each in deltas[1:]], [None] * (len(deltas) - 1))
+    equal("names", "".join(each["function"].get("name", "") for each in deltas), "look")
+    equal("streamed", "".join(each["function"]["arguments"] for each in deltas), call["function"]["arguments"])
+    equal("the last piece", pieces[-1]["finish_reason"], "tool_calls")
+    history = ask["messages"] + [{"role": "assistant", "content": None, "tool_calls": [call]},
+                                 {"role": "tool", "tool_call_id": call["id"], "content": [{"type": "text", "text": "a lamp"}]}]  # fmt: skip
+    answer = choices(server, CHAT, **dict(ask, messages=history, tool_choice="none", max_tokens=4))[0]
+    equal("an answer", "tool_calls" in answer["message"], False)
+    choices(server, CHAT, **dict(ask, messages=history, max_tokens=4))  # auto
+    server.refused(400, CHAT, dict(ask, tool_choice={"type": "function", "function": {"name": "go"}}), "there is no tool go")
+    server.refused(400, CHAT, dict(ask, tools=[], tool_choice="required"), "expected tools to choose from")
+    server.refused(400, CHAT, dict(ask, tools=[{"type": "function", "function": {"name": "f", "parameters": {"not": {}}}}]), "tools: f: ")
+    server.refused(400, CHAT, dict(ask, regex="a"), "a text has one form")
+    server.refused(400, CHAT, dict(ask, chat_template_kwargs={"x": 1}), "plain text knows only turns")
+    flat = [dict(type="function", **each["function"]) for each in TOOLS]
+    ask = dict(model="gpt2", input="door", tools=flat, max_output_tokens=150, temperature=0, eos_token_id=0, parallel_tool_calls=False,
+               tool_choice={"type": "function", "name": "look"})  # fmt: skip
+    item = server.post("/v1/responses", **ask)["output"][-1]
+    equal("a response", (item["type"], item["name"], item["arguments"]), ("function_call", "look", call["function"]["arguments"]))
+    status, text = server.ask("POST", "/v1/responses", dict(ask, stream=True))
+    events = [json.loads(line.removeprefix("data: ")) for line in text.split("\n") if line.startswith("data: ")]
+    equal("its stream", "".join(each["delta"] for each in events if each["type"] == "response.function_call_arguments.delta"), item["arguments"])
+    given = [{"role": "user", "content": "door"}, item, {"type": "function_call_output", "call_id": item["call_id"], "output": "a lamp"}]
+    server.post("/v1/responses", **dict(ask, input=given, tool_choice="none", max_output_tokens=4))
+
+
 def embeddings(server):
     ids = server.post("/tokenize", model="bert", text="the lamp", special_tokens=False)["ids"]
     by_text, by_ids = (server.post("/v1/embeddings", model="bert", input=given) for given in ("the lamp", ids))
@@ -227,6 +278,7 @@ scored_prompts(server)
 likeliest_tokens(server)
 several_texts(server)
 penalties_and_forms(server)
+tools(server)
 embeddings(server)
 judgements(server)
 translations(server)

@@ -145,7 +145,7 @@ def bad_requests(server):
                                 ("tools", [{}], 'there is no field "tools"')]:  # fmt: skip
         server.refused(400, text, {"model": "gpt2", "prompt": "a", field: value}, words)
     server.refused(400, chat, {"model": "gpt2", "messages": []}, "messages: expected a list of objects that is not empty")
-    server.refused(400, chat, {"model": "gpt2", "messages": [{"role": "user", "content": "a"}], "tools": [{}]}, "models call no tools here")
+    server.refused(400, chat, {"model": "gpt2", "messages": [{"role": "user", "content": "a"}], "tools": [{}]}, "tools")
     server.refused(400, chat, {"model": "gpt2", "messages": [{"role": "assistant", "content": "a"}]}, "one of user")
     server.refused(400, chat, {"model": "gpt2", "messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages[0].content")
     server.refused(400, vector, {"model": "bert", "input": []}, "input: expected")

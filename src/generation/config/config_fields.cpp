@@ -168,7 +168,8 @@ std::optional<std::optional<ExponentialDecay>> make_decay(const Json& value) {
   return decay;
 }
 
-// json_schema, regex and grammar are one member: of the three, one may be given, and null takes it back.
+// json_schema, regex, grammar and structural_tag are one member: of these, one may be given, and null takes
+// it back.
 void read_form(Reader& reader, const Fields& fields, std::optional<TextForm>& form) {
   const auto read = [&](std::string_view name, TextForm::Kind kind, std::string_view expected, auto text_of) {
     if (!reader.given(name)) return;
@@ -180,8 +181,10 @@ void read_form(Reader& reader, const Fields& fields, std::optional<TextForm>& fo
     const std::optional<std::string> text = text_of(value);
     if (!text) fail("{}: {}: expected {}, found {}", fields.source(), name, expected, shown(value));
     if (form && form->kind != kind)
-      fail("{}: {}: a text has one form; leave out all but one of json_schema, regex and grammar",
-           fields.source(), name);
+      fail(
+          "{}: {}: a text has one form; leave out all but one of json_schema, regex, grammar and "
+          "structural_tag",
+          fields.source(), name);
     form = TextForm{kind, *text};
   };
   const auto written = [](const Json& value) -> std::optional<std::string> {
@@ -191,6 +194,11 @@ void read_form(Reader& reader, const Fields& fields, std::optional<TextForm>& fo
   read("json_schema", TextForm::Kind::json_schema, "a schema: an object, or true for any JSON",
        [](const Json& value) -> std::optional<std::string> {
          if (!value.is_object() && !value.is_boolean()) return {};
+         return value.dump();
+       });
+  read("structural_tag", TextForm::Kind::structural_tag, "an object",
+       [](const Json& value) -> std::optional<std::string> {
+         if (!value.is_object()) return {};
          return value.dump();
        });
   read("regex", TextForm::Kind::regex, "a regular expression", written);

@@ -75,6 +75,8 @@ class Decoder {
   }
   // How many of them would be others' now, because they hold the same beginning.
   virtual std::int64_t pages_shared(const Prompt& /*prompt*/) const { return 0; }
+  // How many tokens have been read so far, without those of shared pages; 0: not counted.
+  virtual std::int64_t tokens_read() const { return 0; }
   // The most that a step takes for this.
   virtual std::int64_t pages_for(const Feed& /*feed*/) const { return 0; }
 };

@@ -38,6 +38,7 @@ class GuidedDecoder : public Decoder {
     return decoder_->pages_at_most(prompt, tokens, texts);
   }
   std::int64_t pages_shared(const Prompt& prompt) const override { return decoder_->pages_shared(prompt); }
+  std::int64_t tokens_read() const override { return decoder_->tokens_read(); }
   std::int64_t pages_for(const Feed& feed) const override;
 
  private:

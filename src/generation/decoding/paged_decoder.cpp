@@ -317,6 +317,7 @@ Tensor PagedDecoder::read(Transformer& network, std::span<const Feed> feeds) {
     use.sequences.push_back(feed.sequence);
     if (has_encoder()) use.sources.push_back(source_of_[feed.sequence]);
   }
+  tokens_read_ += std::ssize(ids);
   TokenBatch batch = TokenBatch{ops::tensor(ids, kLong), ops::tensor(positions, kLong), {}, Offsets(lengths)};
   // transformers' generate() hands a decoder that stands alone its positions (Feed::counts_positions).
   batch.positions_given = !has_encoder();

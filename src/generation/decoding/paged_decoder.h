@@ -34,6 +34,7 @@ class PagedDecoder : public Decoder {
   std::int64_t pages_at_most(const Prompt& prompt, std::int64_t tokens, std::int64_t texts) const override;
   std::int64_t pages_shared(const Prompt& prompt) const override;
   std::int64_t pages_for(const Feed& feed) const override;
+  std::int64_t tokens_read() const override { return tokens_read_; }
   const PagedCache& cache() const { return cache_; }
 
  private:
@@ -77,6 +78,7 @@ class PagedDecoder : public Decoder {
   PretrainedModel model_;
   Transformer network_;  // of which all that the model has agree in what is asked of it
   PagedCache cache_;
+  std::int64_t tokens_read_ = 0;
   std::vector<Sequence> source_of_;                      // by sequence; -1: it has none
   std::vector<std::optional<std::int64_t>> adapter_of_;  // by sequence
   std::vector<std::vector<std::int64_t>> positions_of_;  // by sequence: Prompt::positions without an encoder

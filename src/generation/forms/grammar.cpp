@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "formats/json.h"
 #include "generation/forms/json_schema.h"
 
 #include <algorithm>
@@ -40,6 +41,8 @@ const char* name_of(TextForm::Kind kind) {
       return "regex";
     case TextForm::Kind::grammar:
       return "grammar";
+    case TextForm::Kind::structural_tag:
+      return "structural_tag";
   }
   return "";
 }
@@ -81,6 +84,40 @@ std::size_t common_length(std::span<const std::int64_t> a, std::span<const std::
 // A model that does not know what to say would fill lines and lines.
 constexpr int kMostWhiteSpace = 16;
 
+// JSON schemas within a structural tag become grammars of JSON as Python's json.dumps writes it: XGrammar
+// itself would not limit white space, and ignores keywords that it does not know.
+void write_schemas(Json& tag) {
+  if (tag.is_object() && tag.value("type", "") == "json_schema") {
+    const std::string schema = readable_json_schema(tag.at("json_schema").dump());
+    tag = {{"type", "grammar"},
+           {"grammar", xgrammar::Grammar::FromJSONSchema(schema, /*any_whitespace=*/false).ToString()}};
+  } else if (tag.is_structured()) {
+    for (Json& part : tag) write_schemas(part);
+  }
+}
+
+xgrammar::Grammar read_tag(const std::string& text) {
+  Json tag = parse_json(text, "the structural tag");
+  write_schemas(tag);
+  auto read = xgrammar::Grammar::FromStructuralTag(tag.dump());
+  if (auto* grammar = std::get_if<xgrammar::Grammar>(&read)) return *grammar;
+  std::visit([](const std::exception& error) { fail("{}", error.what()); },
+             std::get<xgrammar::StructuralTagError>(read));
+  fail("it cannot be read");
+}
+
+// The texts of tokens. Special tokens have none, and cannot come, unless a structural tag names them.
+std::vector<std::string> texts_for(const TextForm& form, const Tokenizer& tokenizer) {
+  std::vector<std::string> texts = tokenizer.token_texts();
+  if (form.kind != TextForm::Kind::structural_tag) return texts;
+  for (std::size_t id = 0; id < texts.size(); ++id) {
+    if (!texts[id].empty()) continue;
+    const std::string name = tokenizer.id_to_token(static_cast<TokenId>(id)).value_or("");
+    if (!name.empty() && form.text.find(name) != std::string::npos) texts[id] = name;
+  }
+  return texts;
+}
+
 xgrammar::Grammar read(const TextForm& form) {
   if (const auto at = find_invalid_utf8(form.text)) fail("not valid UTF-8 at byte {}", *at);
   switch (form.kind) {
@@ -92,6 +129,8 @@ xgrammar::Grammar read(const TextForm& form) {
       return xgrammar::Grammar::FromRegex(form.text);
     case TextForm::Kind::grammar:
       return xgrammar::Grammar::FromEBNF(form.text);
+    case TextForm::Kind::structural_tag:
+      return read_tag(form.text);
   }
   fail("no such form of a text");
 }
@@ -121,7 +160,7 @@ struct Grammar::State {
 
   static xgrammar::CompiledGrammar compile(const TextForm& form, const Tokenizer& tokenizer,
                                            std::int64_t size, std::span<const std::int64_t> ends) {
-    std::vector<std::string> texts = tokenizer.token_texts();
+    std::vector<std::string> texts = texts_for(form, tokenizer);
     const LostSpaces lost(tokenizer, texts);
     texts.resize(static_cast<std::size_t>(size));
     const xgrammar::TokenizerInfo tokens(texts, xgrammar::VocabType::RAW, static_cast<int>(size),

@@ -17,6 +17,9 @@ struct TextForm {
     json_schema,  // https://json-schema.org; json_schema.h says what of it texts can be kept to
     regex,        // of ECMAScript, for the whole text
     grammar,      // EBNF as llama.cpp's GBNF: rules "name ::= ...", of which "root" is the text
+    // XGrammar's structural tags: free text in which certain texts begin other forms. Special tokens that the
+    // tag names may come; of all others, only those that end a text.
+    structural_tag,
   } kind;
   std::string text;
 

@@ -1,0 +1,14 @@
+// Calls of tools in the form of OpenAI's API.
+#pragma once
+
+#include <attend/tool_calls.h>
+
+#include "formats/json.h"
+
+namespace attend::serve {
+
+// Nine letters and digits, which is what Mistral's chat templates expect.
+std::string new_call_id();
+Json call_json(const ToolCall& call, const std::string& id);
+
+}  // namespace attend::serve

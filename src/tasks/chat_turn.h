@@ -1,0 +1,73 @@
+// One turn of a conversation: what the model reads, what its answer may be, and what the answer says.
+#pragma once
+
+#include "formats/chat_answers/answer_parser.h"
+#include "formats/chat_answers/answer_structure.h"
+#include "tasks/answer_text.h"
+
+#include <optional>
+
+namespace attend {
+
+class ChatTurn {
+ public:
+  // `chat_template` stays the caller's. `variables`: the template's, with "tools" among them. `tool_choice`:
+  // auto, none, required, or the name of the tool that is to be called. Throws Error for tools that are not
+  // valid, and for a choice that they do not allow.
+  ChatTurn(const ChatTemplate& chat_template, Json variables, const std::string& tool_choice = "auto",
+           bool parallel_tool_calls = true);
+
+  // The messages as the template expects them: arguments of calls are objects. If the template does not write
+  // tools, the first message of user describes them, and calls and results are text.
+  std::vector<ChatMessage> readable(std::span<const ChatMessage> messages) const;
+  std::string prompt(std::span<const ChatMessage> messages) const;
+
+  // Sets what ends the answer to `prompt`, and the form of its calls. Returns the texts that end it.
+  std::vector<std::string> set_form(GenerationConfig& config, const Tokenizer& tokenizer,
+                                    const std::string& prompt) const;
+  // Special tokens that the parser has to see.
+  std::vector<TokenId> shown_tokens(const Tokenizer& tokenizer) const;
+  // Of the answer to `prompt`.
+  AnswerParser parser(const std::string& prompt) const;
+
+ private:
+  void read_tools(const std::string& tool_choice);
+  bool in_reasoning(const std::string& prompt) const;
+  void write_as_text(Json& message) const;
+
+  const ChatTemplate* template_;
+  Json variables_;
+  AnswerFormat format_;
+  Json tools_ = Json::array();  // that may be called
+  std::string tool_text_;       // that describes them, if the template does not
+  std::vector<std::string> names_;
+  ToolChoice choice_ = ToolChoice::automatic;
+  Json callable_;  // the tools that this answer may call
+  bool parallel_;
+};
+
+// The text of an answer as it comes: up to what ends it, split into its parts.
+class AnswerReader {
+ public:
+  AnswerReader(std::vector<std::string> endings, std::optional<AnswerParser> parser)
+      : text_(std::move(endings), /*trims=*/parser.has_value()), parser_(std::move(parser)) {}
+  AnswerPieces put(const std::string& more);
+  AnswerPieces finish();
+
+ private:
+  AnswerText text_;
+  std::optional<AnswerParser> parser_;  // without it all is content
+};
+
+// A whole answer, from its pieces.
+struct WholeAnswer {
+  std::string content = {}, reasoning = {};
+  std::vector<ToolCall> calls = {};
+
+  void add(const AnswerPieces& pieces);
+};
+
+// The message of an answer for the history.
+ChatMessage answer_message(const WholeAnswer& answer);
+
+}  // namespace attend

@@ -1,0 +1,208 @@
+// Answers of models, split into content, reasoning and calls of tools.
+#include "expect_error.h"
+#include "formats/chat_answers/answer_parser.h"
+#include "formats/chat_answers/answer_structure.h"
+
+#include <gtest/gtest.h>
+
+namespace attend {
+namespace {
+
+// What stands in the chat templates of these models.
+constexpr std::string_view kQwen = "{{ tools }}<tool_call></tool_call>",
+                           kThinks = "{{ tools }}<tool_call><think>",
+                           kLlama3 = "<|start_header_id|>{{ tools }}\"parameters\"",
+                           kNemo = "[TOOL_CALLS]{{ tools }}",
+                           kSmall3 = "[TOOL_CALLS][CALL_ID][ARGS]{{ tools }}",
+                           kGranite3 = "<|tool_call|>{{ tools }}<think>", kGemma3 = "<start_of_turn>",
+                           kGptOss = "<|channel|>analysis<|message|>{{ tools }}",
+                           kFunctionary = "{{ tools }}<function=f></function>";
+
+const std::vector<std::string> kTools = {"f", "get_weather"};
+
+struct Parts {
+  std::string content, reasoning;
+  std::vector<std::pair<std::string, std::string>> calls = {};  // names and arguments
+
+  bool operator==(const Parts&) const = default;
+};
+
+void PrintTo(const Parts& parts, std::ostream* out) {
+  *out << "content '" << parts.content << "' reasoning '" << parts.reasoning << "'";
+  for (const auto& [name, arguments] : parts.calls) *out << " call " << name << " " << arguments;
+}
+
+void add(Parts& parts, const AnswerPieces& pieces) {
+  parts.content += pieces.content;
+  parts.reasoning += pieces.reasoning;
+  for (const ToolCallPiece& piece : pieces.calls) {
+    if (piece.index >= parts.calls.size()) parts.calls.resize(piece.index + 1);
+    parts.calls[piece.index].first += piece.name;
+    parts.calls[piece.index].second += piece.arguments;
+  }
+}
+
+Parts parse(std::string_view chat_template, const std::vector<std::string_view>& texts,
+            bool in_reasoning = false, const std::vector<std::string>& tools = kTools) {
+  AnswerParser parser(recognize_answers(chat_template), tools, in_reasoning);
+  Parts parts;
+  for (const std::string_view text : texts) add(parts, parser.put(text));
+  add(parts, parser.finish());
+  return parts;
+}
+
+// However the text is cut, the parts are the same.
+void expect_parts(std::string_view chat_template, std::string_view text, const Parts& expected,
+                  bool in_reasoning = false) {
+  EXPECT_EQ(parse(chat_template, {text}, in_reasoning), expected) << text;
+  for (std::size_t i = 1; i < text.size(); ++i)
+    EXPECT_EQ(parse(chat_template, {text.substr(0, i), text.substr(i)}, in_reasoning), expected)
+        << text.substr(0, i) << " | " << text.substr(i);
+  std::vector<std::string_view> letters;
+  for (std::size_t i = 0; i < text.size(); ++i) letters.push_back(text.substr(i, 1));
+  EXPECT_EQ(parse(chat_template, letters, in_reasoning), expected) << text;
+}
+
+TEST(ChatAnswers, CallsOfHermesAndQwen) {
+  expect_parts(
+      kQwen, "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": [1, {\"b\": \"}\\\"\"}]}}\n</tool_call>",
+      {"", "", {{"f", R"({"a": [1, {"b": "}\""}]})"}}});
+  expect_parts(kQwen,
+               "Let me see.\n\n<tool_call>{\"name\": \"f\", \"arguments\": "
+               "{}}</tool_call>\n<tool_call>\n{\"arguments\" : "
+               "{\"x\": 2 } , \"name\":\"get_weather\"}\n</tool_call>\n",
+               {"Let me see.", "", {{"f", "{}"}, {"get_weather", "{\"x\": 2 }"}}});
+  // Variants that models write: no arguments, arguments as a string, a list, another key, no closing mark.
+  expect_parts(kQwen, "<tool_call>{\"name\": \"f\"}</tool_call>", {"", "", {{"f", "{}"}}});
+  expect_parts(kQwen, R"(<tool_call>{"name": "f", "arguments": "{\"a\": 1}"}</tool_call>)",
+               {"", "", {{"f", "{\"a\": 1}"}}});
+  expect_parts(
+      kQwen,
+      R"(<tool_call>[{"name": "f", "arguments": {}}, {"name": "g", "parameters": {"a":1}}]</tool_call>)",
+      {"", "", {{"f", "{}"}, {"g", "{\"a\":1}"}}});
+  expect_parts(kQwen, "<tool_call>{\"name\": \"f\", \"arguments\": null}", {"", "", {{"f", "{}"}}});
+}
+
+TEST(ChatAnswers, CallsOfOtherFormats) {
+  expect_parts(kLlama3, R"({"name": "f", "parameters": {"a": 1}})", {"", "", {{"f", "{\"a\": 1}"}}});
+  expect_parts(
+      kLlama3,
+      R"({"type": "function", "name": "f", "parameters": {}}; {"name": "f", "parameters": {"b": 2}})",
+      {"", "", {{"f", "{}"}, {"f", "{\"b\": 2}"}}});
+  expect_parts(kLlama3, R"(<|python_tag|>{"name": "f", "parameters": {"a": 1}})",
+               {"", "", {{"f", "{\"a\": 1}"}}});
+  expect_parts(kLlama3, R"(<|python_tag|>brave_search.call(query="a, b"))",
+               {"", "", {{"brave_search", "{\"query\": \"a, b\"}"}}});
+  expect_parts(
+      kNemo,
+      R"([TOOL_CALLS][{"name": "f", "arguments": {"a": 1}, "id": "123456789"}, {"name": "g", "arguments": {}}])",
+      {"", "", {{"f", "{\"a\": 1}"}, {"g", "{}"}}});
+  expect_parts(kNemo, R"([TOOL_CALLS] [{"name": "f", "arguments": {}}])", {"", "", {{"f", "{}"}}});
+  expect_parts(kSmall3, R"(Yes.[TOOL_CALLS]f[CALL_ID]123456789[ARGS]{"a": 1}[TOOL_CALLS]g[ARGS]{})",
+               {"Yes.", "", {{"f", "{\"a\": 1}"}, {"g", "{}"}}});
+  expect_parts(kSmall3, R"([TOOL_CALLS][{"name": "f", "arguments": {}}])", {"", "", {{"f", "{}"}}});
+  expect_parts(kGranite3, R"(<|tool_call|>[{"name": "f", "arguments": {"a": 1}}])",
+               {"", "", {{"f", "{\"a\": 1}"}}});
+  expect_parts(kFunctionary, R"(<function=f>{"a": 1}</function><function=g>{}</function>)",
+               {"", "", {{"f", "{\"a\": 1}"}, {"g", "{}"}}});
+  expect_parts(kGemma3, "```tool_code\nget_weather(city='Paris', days=2, wet=None)\n```",
+               {"", "", {{"get_weather", R"({"city": "Paris", "days": 2, "wet": null})"}}});
+  expect_parts(kGemma3, "Sure.\n```tool_code\n{\"name\": \"f\", \"parameters\": {}}\n```",
+               {"Sure.", "", {{"f", "{}"}}});
+  expect_parts(kGemma3, "```tool_code\nprint(f(a=[1, True]))\n```", {"", "", {{"f", "{\"a\": [1, true]}"}}});
+  expect_parts(kGemma3, R"({"name": "f", "parameters": {"a": 1}})", {"", "", {{"f", "{\"a\": 1}"}}});
+}
+
+TEST(ChatAnswers, ChannelsOfGptOss) {
+  expect_parts(kGptOss,
+               "<|channel|>analysis<|message|>I must look.<|end|><|start|>assistant<|channel|>commentary "
+               "to=functions.f <|constrain|>json<|message|>{\"a\": 1}<|call|>",
+               {"", "I must look.", {{"f", "{\"a\": 1}"}}});
+  expect_parts(kGptOss, " to=functions.f<|channel|>commentary json<|message|>{}<|call|>",
+               {"", "", {{"f", "{}"}}});
+  expect_parts(
+      kGptOss,
+      "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hello.<|return|>",
+      {"Hello.", "Hm."});
+  // A model that was never taught them.
+  expect_parts(kGptOss, "Hello", {"Hello", ""});
+}
+
+TEST(ChatAnswers, ReasoningIsApart) {
+  expect_parts(kThinks, "<think>\nA call?\n</think>\n\nNo <b>.", {"No <b>.", "A call?"});
+  expect_parts(kThinks, "A <tool_call>{} thought</think>Yes ", {"Yes ", "A <tool_call>{} thought"}, true);
+  expect_parts(kThinks, "<think>x</think>\n<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>",
+               {"", "x", {{"f", "{}"}}});
+  expect_parts(kThinks, "In HTML <think> is none.", {"In HTML <think> is none.", ""});
+  expect_parts(kThinks, "<think>never ends", {"", "never ends"});
+  expect_parts(kQwen, "<think>x</think>", {"<think>x</think>", ""});
+}
+
+TEST(ChatAnswers, WhatIsNoCallIsContent) {
+  for (const std::string_view text :
+       {"<tool_call>", "<tool_call", "<tool_call> is a mark", "<tool_call>{\"name\": 3}", "<tool_call>[1]",
+        "a < b and <tool", "<tool_call>{\"arguments\": {\"a\": 1}}</tool_call>", "<tool_call>{\"name\": \"f"})
+    expect_parts(kQwen, text, {std::string(text), ""});
+  for (const std::string_view text : {"{\"answer\": 1}", "{\"name\": \"Bob\", \"parameters\": {}}", "{", "{}",
+                                      "{\"name\": \"f", "f(a=1)", "a {\"name\": \"f\", \"parameters\": {}}"})
+    expect_parts(kLlama3, text, {std::string(text), ""});
+  expect_parts(kGemma3, "```tool_code\n1 +\n```", {"```tool_code\n1 +\n```", ""});
+  expect_parts(kNemo, "[TOOL_CALLS]nothing", {"[TOOL_CALLS]nothing", ""});
+  // Without tools nothing is a call.
+  EXPECT_EQ(
+      parse(kQwen, {"<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>"}, false, {}).calls.size(),
+      0u);
+}
+
+TEST(ChatAnswers, ComeAsSoonAsTheyAreCertain) {
+  AnswerParser parser(recognize_answers(kQwen), kTools, false);
+  EXPECT_EQ(parser.put("a <"), (AnswerPieces{"a"}));
+  EXPECT_EQ(parser.put("b"), (AnswerPieces{" <b"}));
+  EXPECT_TRUE(parser.put(" <tool_call>{\"name\": \"f").empty());
+  EXPECT_EQ(parser.put("\", "), (AnswerPieces{"", "", {{0, "f", ""}}}));
+  EXPECT_EQ(parser.put("\"arguments\": {\"a\""), (AnswerPieces{"", "", {{0, "", "{\"a\""}}}));
+  EXPECT_EQ(parser.put(": 1"), (AnswerPieces{"", "", {{0, "", ": 1"}}}));
+  // Cut off: the arguments are as far as they have come.
+  EXPECT_TRUE(parser.finish().empty());
+}
+
+TEST(ChatAnswers, FormatsAreRecognizedByTemplates) {
+  EXPECT_EQ(recognize_answers(kQwen).calls->open, "<tool_call>");
+  EXPECT_EQ(recognize_answers("{{ tools }}<tool_call><function=f><parameter=a>").calls, nullptr);
+  EXPECT_EQ(recognize_answers("{{ tools }}").calls, nullptr);
+  const AnswerFormat plain = recognize_answers("{{ messages }}");
+  EXPECT_FALSE(plain.knows_tools);
+  EXPECT_EQ(plain.calls->open, "<tool_call>");
+  EXPECT_EQ(recognize_answers(kThinks).marks(),
+            (std::vector<std::string>{"<think>", "</think>", "<tool_call>", "</tool_call>"}));
+}
+
+const Json kToolList =
+    Json::parse(R"([{"type": "function", "function": {"name": "f", "description": "Does it.",
+    "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}}}}])");
+
+// What is written for models is what is read of them.
+TEST(ChatAnswers, AreWrittenAsTheyAreRead) {
+  const Json calls =
+      Json::parse(R"([{"id": "1", "type": "function", "function": {"name": "f", "arguments": {"a": 1}}},
+                                     {"function": {"name": "get_weather", "arguments": "{}"}}])");
+  for (const std::string_view each : {kQwen, kNemo, kSmall3, kGranite3, kFunctionary, kGemma3, kLlama3}) {
+    const std::string text = written_calls(calls, *recognize_answers(each).calls);
+    expect_parts(each, text, {"", "", {{"f", "{\"a\": 1}"}, {"get_weather", "{}"}}});
+  }
+  const std::string tools = written_tools(kToolList, *recognize_answers("").calls);
+  EXPECT_TRUE(contains(tools, R"({"name": "f", "description": "Does it.", "parameters": {"type": "object")"));
+  EXPECT_TRUE(contains(
+      tools, "<tool_call>\n{\"name\": \"NAME\", \"arguments\": {\"ARGUMENT\": \"VALUE\"}}\n</tool_call>"));
+}
+
+TEST(ChatAnswers, SchemasOfTools) {
+  EXPECT_EQ(tool_name(kToolList[0]), "f");
+  EXPECT_EQ(tool_schema(kToolList[0]), kToolList[0]["function"]["parameters"]);
+  EXPECT_EQ(tool_schema({{"name", "g"}}), Json::parse(R"({"type": "object", "properties": {}})"));
+  EXPECT_EQ(tool_schema({{"name", "g"}, {"strict", false}, {"parameters", {{"not", true}}}})["type"],
+            "object");
+}
+
+}  // namespace
+}  // namespace attend
