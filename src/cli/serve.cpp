@@ -120,6 +120,10 @@ void add_options(CLI::App& app, ServeArguments& given) {
                  "Maximum memory for a model's KV cache, such as 500MB; otherwise half of the machine's")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->check(positive());
+  app.add_option("--prompt-step-tokens", given.queue.prompt_step_tokens,
+                 "Maximum number of prompt tokens that a model reads between two tokens of the texts that it "
+                 "generates, from 32; 0: prompts are read whole")
+      ->check(CLI::NonNegativeNumber);
   add_bounds(app, given);
 }
 

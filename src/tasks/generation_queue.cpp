@@ -116,7 +116,9 @@ struct GenerationQueue::State : GeneratingModel {
       : GeneratingModel(directory),
         languages(tokenizers, directory.path()),
         batch(model,
-              {.cache = {.bytes = options.cache_bytes.value_or(0)}, .batch_tokens = options.batch_tokens}) {
+              {.cache = {.bytes = options.cache_bytes.value_or(0)},
+               .batch_tokens = options.batch_tokens,
+               .prompt_step_tokens = options.prompt_step_tokens}) {
     read_template(options.chat_template, directory.path());
     steps = std::jthread([this](const std::stop_token& stop) {
       batch.run(stop);
