@@ -27,6 +27,10 @@ struct QueueOptions {
   // Max tokens of prompts that must be read whole (by an encoder, with guidance or virtual tokens) and are in
   // work at the same time; one such prompt always is.
   std::int64_t batch_tokens = 4096;
+  // Max tokens of a prompt; 0: as many as the model reads.
+  std::int64_t max_prompt_tokens = 0;
+  // A request that waits longer than this for its first step ends as failed, with WaitedTooLong; 0: no limit.
+  double max_queue_seconds = 0;
   std::string chat_template = {};  // as in ConversationOptions
 };
 

@@ -9,7 +9,8 @@ ContinuousBatch::ContinuousBatch(const PretrainedModel& model, const BatchOption
     : architecture_(model.architecture()),
       check_adapter_([model](std::optional<std::int64_t> number) { model.with_adapter(number); }),
       batch_tokens_(options.batch_tokens),
-      prompt_step_tokens_(options.prompt_step_tokens) {
+      prompt_step_tokens_(options.prompt_step_tokens),
+      max_queue_seconds_(options.max_queue_seconds) {
   check_generates(model);
   const Transformer network = model.network();
   source_ = (network->encoder ? network->encoder : network->decoder)->embeddings;
@@ -119,6 +120,7 @@ QueueStatus ContinuousBatch::status() const {
   const std::lock_guard lock(mutex_);
   QueueStatus status = status_;
   status.waiting += submitted_.size();
+  for (const auto& [ticket, job] : submitted_) status.waiting_tokens += job->request.prompt.ids.size();
   return status;
 }
 

@@ -56,6 +56,7 @@ void ContinuousBatch::run(const std::stop_token& stop) {
 bool ContinuousBatch::step() {
   const Unrecorded inference;
   take_news();
+  expire();
   admit();
   try {
     if (const std::vector<Decoder::Feed> feeds = collect_feeds(); !feeds.empty()) pass(feeds);
@@ -96,6 +97,23 @@ void ContinuousBatch::give_back(Job& job) {
     warn_of_current_exception("a request's memory in the cache could not be given back");
   }
   job.search.reset();
+}
+
+// Not those that have begun and wait to go on.
+void ContinuousBatch::expire() {
+  if (max_queue_seconds_ == 0) return;
+  for (auto next = waiting_.begin(); next != waiting_.end();) {
+    const auto entry = next++;
+    Job& job = *entry->second;
+    if (job.times.begin > 0 || job.age() <= max_queue_seconds_) continue;
+    try {
+      throw WaitedTooLong(
+          fmt::format("it has waited for more than {} seconds: come again later", max_queue_seconds_));
+    } catch (...) {
+      job.fail_with_current_exception();
+    }
+    gone_.insert(waiting_.extract(entry));
+  }
 }
 
 // In the order of arrival, as many as fit beside the running requests.
@@ -322,6 +340,8 @@ void ContinuousBatch::retire() {
   ++status_.steps;
   status_.running = running_.size();
   status_.waiting = waiting_.size();
+  status_.waiting_tokens = 0;
+  for (const auto& [ticket, job] : waiting_) status_.waiting_tokens += job->request.prompt.ids.size();
   status_.pages_in_use = decoder_->pages_in_use();
   status_.peak_pages = std::max(status_.peak_pages, pages);
 }

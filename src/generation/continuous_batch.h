@@ -46,6 +46,8 @@ struct BatchOptions {
   AssistantOptions assistant = {};
   // The most tokens of prompts read in pieces that a step reads; 0: prompts are read whole.
   std::int64_t prompt_step_tokens = 0;
+  // Requests that wait longer than this for their first step fail with WaitedTooLong; 0: they wait.
+  double max_queue_seconds = 0;
   static constexpr std::int64_t kMinPromptStepTokens = 2 * PagedCache::kPageRows;
 };
 
@@ -108,6 +110,7 @@ class ContinuousBatch {
 
   // The parts of a step.
   void take_news();
+  void expire();
   void admit();
   std::vector<Decoder::Feed> collect_feeds();  // for which there is room
   std::int64_t feed(Job& job, std::vector<Decoder::Feed>& feeds, std::int64_t& prompt_tokens) const;
@@ -126,6 +129,7 @@ class ContinuousBatch {
   std::string architecture_;
   std::function<void(std::optional<std::int64_t> number)> check_adapter_;  // PretrainedModel::with_adapter
   std::int64_t batch_tokens_, prompt_step_tokens_;
+  double max_queue_seconds_;
   std::unique_ptr<GuidedDecoder> decoder_;
   std::unique_ptr<Assistant> assistant_;
   // Of what is read (null: images are) and what is written; one in a decoder.

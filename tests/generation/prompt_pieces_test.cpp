@@ -6,7 +6,7 @@
 namespace attend {
 namespace {
 
-struct Kept {
+struct PieceCase {
   const char* model;
   CacheFormat cache;
 };
@@ -47,7 +47,7 @@ void expect_same_numbers(const PretrainedModel& model, const Asked& asked) {
     EXPECT_EQ(asked.result.texts[i].log_probabilities, alone[i].log_probabilities);
 }
 
-class PromptPieces : public testing::TestWithParam<Kept> {};
+class PromptPieces : public testing::TestWithParam<PieceCase> {};
 
 TEST_P(PromptPieces, AsReadWhole) {
   const PretrainedModel model = long_model(GetParam().model, GetParam().cache);
@@ -82,15 +82,15 @@ TEST_P(PromptPieces, AsReadWhole) {
   }
 }
 
-std::vector<Kept> kept_models() {
-  std::vector<Kept> all;
+std::vector<PieceCase> piece_cases() {
+  std::vector<PieceCase> all;
   for (const char* model :
        {"gpt2-generation", "llama", "qwen2-windows", "gemma2", "olmo3", "mistral", "bloom"})
     for (const CacheFormat cache : {CacheFormat::float32, CacheFormat::int8}) all.push_back({model, cache});
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, PromptPieces, testing::ValuesIn(kept_models()));
+INSTANTIATE_TEST_SUITE_P(Models, PromptPieces, testing::ValuesIn(piece_cases()));
 
 TEST(PromptPieces, OthersGetATokenInEachStep) {
   const PretrainedModel model = long_model("llama");
