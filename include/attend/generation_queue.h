@@ -21,8 +21,17 @@ namespace attend {
 struct QueueOptions {
   // Max bytes of the KV cache; absent: half of the machine's memory.
   std::optional<std::int64_t> cache_bytes = {};
-  std::int64_t batch_tokens = 4096;  // max prompt tokens per step; at least one prompt is always read
-  std::string chat_template = {};    // as in ConversationOptions
+  // Max prompt tokens per step. A longer prompt is read in pieces between the steps of other requests, so it
+  // does not stop them; the result is the same. 0: prompts are read whole.
+  std::int64_t prompt_step_tokens = 512;
+  // Max tokens of prompts that must be read whole (by an encoder, with guidance or virtual tokens) and are in
+  // work at the same time; one such prompt always is.
+  std::int64_t batch_tokens = 4096;
+  // Max tokens of a prompt; 0: as many as the model reads.
+  std::int64_t max_prompt_tokens = 0;
+  // A request that waits longer than this for its first step ends as failed, with WaitedTooLong; 0: no limit.
+  double max_queue_seconds = 0;
+  std::string chat_template = {};  // as in ConversationOptions
 };
 
 // One new token of a request.

@@ -6,6 +6,8 @@
 #include "cli/model_option.h"
 #include "cli/serve_tasks.h"
 #include "cli/verb.h"
+#include "serve/adapter_routes.h"
+#include "serve/explain_routes.h"
 #include "serve/judge_routes.h"
 #include "serve/page_routes.h"
 #include "serve/request_log.h"
@@ -32,7 +34,7 @@ serve::NamedModel read_model(const std::string& given, const ModelPath& options)
   return model;
 }
 
-bool converses(const std::unique_ptr<serve::ServedModel>& model) {
+bool converses(const std::shared_ptr<serve::ServedModel>& model) {
   return model->queue() != nullptr && model->queue()->no_conversations().empty();
 }
 
@@ -42,9 +44,13 @@ struct ServeArguments {
   serve::ServerOptions server;
   QueueOptions queue;
   serve::TextBounds texts;
+  serve::AdapterLoading adapters;
+  serve::ExplainBounds explanations;
   std::int64_t cache_bytes = 0;  // not said
   std::string key, key_file;
   bool logs_as_json = false;
+
+  ServeArguments() { queue.max_queue_seconds = 300; }
 };
 
 void add_connection_options(CLI::App& app, ServeArguments& given) {
@@ -85,11 +91,22 @@ void add_bounds(CLI::App& app, ServeArguments& given) {
   app.add_option("--max-requests", server.requests,
                  "Requests at a time that are worked on or wait; more get 429")
       ->check(positive());
-  app.add_option("--max-waiting", given.texts.waiting,
-                 "Requests for texts that may wait for each model; more get 429")
+  app.add_option("--max-waiting", given.texts.waiting, "Prompts that may wait for each model; more get 429")
+      ->check(positive());
+  app.add_option("--max-waiting-tokens", given.texts.waiting_tokens, "Tokens of these prompts; more get 429")
+      ->check(positive());
+  app.add_option("--max-queue-seconds", given.queue.max_queue_seconds,
+                 "How long a prompt may wait for a model; then it gets 503; 0: no limit")
+      ->check(CLI::Range(0.0, 86400.0));
+  app.add_option("--max-inputs", server.inputs, "Texts of a request, such as those to embed")
+      ->check(positive());
+  app.add_option("--max-prompt-tokens", given.queue.max_prompt_tokens,
+                 "Tokens of a prompt; otherwise as many as the model reads")
       ->check(positive());
   app.add_option("--max-new-tokens", given.texts.new_tokens,
                  "New tokens of a request, times its beams or texts and its prompts")
+      ->check(positive());
+  app.add_option("--max-explained-tokens", given.explanations.tokens, "Tokens of a text to explain")
       ->check(positive());
   app.add_option("--worker-threads", server.threads, "Threads that read requests, embed and classify")
       ->check(CLI::Range(1, 1024));
@@ -119,6 +136,16 @@ void add_options(CLI::App& app, ServeArguments& given) {
   app.add_option("--cache-memory", given.cache_bytes,
                  "Maximum memory for a model's KV cache, such as 500MB; otherwise half of the machine's")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->check(positive());
+  app.add_option("--prompt-step-tokens", given.queue.prompt_step_tokens,
+                 "Maximum number of prompt tokens that a model reads between two tokens of the texts that it "
+                 "generates, from 32; 0: prompts are read whole")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--allow-adapter-loading", given.adapters.directory,
+                 "Adapters of this directory may be loaded and unloaded while the server runs "
+                 "(/v1/load_lora_adapter, /v1/unload_lora_adapter)")
+      ->check(CLI::ExistingDirectory);
+  app.add_option("--max-adapters", given.adapters.max_adapters, "Adapters of each model, with those")
       ->check(positive());
   add_bounds(app, given);
 }
@@ -173,8 +200,10 @@ int serve(int argc, char** argv) {
   serve::add_embedding_route(server, models);
   serve::add_token_routes(server, models);
   serve::add_judge_routes(server, models);
-  serve::add_translate_routes(server, models, given.texts.waiting);
+  serve::add_explain_routes(server, models, given.explanations);
+  serve::add_translate_routes(server, models, given.texts);
   add_task_routes(server, models);
+  if (!given.adapters.directory.empty()) serve::add_adapter_routes(server, models, given.adapters);
   serve::add_status_routes(server, models);
   serve::add_page_routes(server, models);
   inform("listening on {}", server.address());

@@ -80,7 +80,8 @@ class LoadedTask {
 class LoadedTasks {
  public:
   std::shared_ptr<LoadedTask> find(const TaskVerb& verb, const Asked& asked, const Json& parameters) {
-    const std::string key = fmt::format("{} {} {}", verb.name, asked.name, parameters.dump());
+    const std::string key =
+        fmt::format("{} {} {} {}", verb.name, asked.model.number(), asked.name, parameters.dump());
     std::promise<std::shared_ptr<LoadedTask>> promise;
     std::unique_lock lock(mutex_);
     if (const auto found = std::ranges::find(tasks_, key, &Entry::first); found != tasks_.end()) {
@@ -192,7 +193,7 @@ serve::Endpoint endpoint_of(const TaskVerb& verb, const serve::ServedModels& mod
       .summary = verb.summary,
       .fields = {models.field(),
                  {"inputs", any_of({text(), object(fields), list(one, 1)}),
-                  "a text, an object with fields, or a list of these", true},
+                  "a text, an object with fields, or a list of these", true, true},
                  {"parameters", object(parameters), "the options of attend run " + std::string(verb.name)}}};
 }
 

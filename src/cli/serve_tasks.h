@@ -1,7 +1,7 @@
 // The tasks of `attend run` as paths of a server.
 #pragma once
 
-#include "serve/served_model.h"
+#include "serve/served_models.h"
 #include "serve/server.h"
 
 namespace attend::cli {

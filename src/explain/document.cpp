@@ -234,10 +234,13 @@ Json describe(const Explanation& explanation, const PutTensor& put) {
   return json;
 }
 
+Json as_json(const Explanation& explanation) {
+  return describe(explanation,
+                  [](const std::string&, const Tensor& tensor, NumberUse) { return as_rows(tensor); });
+}
+
 void write_json(const Explanation& explanation, const std::filesystem::path& path) {
-  const Json json = describe(
-      explanation, [](const std::string&, const Tensor& tensor, NumberUse) { return as_rows(tensor); });
-  write_file_atomically(path, json.dump() + "\n");
+  write_file_atomically(path, as_json(explanation).dump() + "\n");
 }
 
 void write_tensors(const Explanation& explanation, const std::filesystem::path& path) {

@@ -24,6 +24,8 @@ using PutTensor = std::function<Json(const std::string& name, const Tensor& tens
 
 Json describe(const Explanation& explanation, const PutTensor& put);
 
+// With all numbers, as nested lists.
+Json as_json(const Explanation& explanation);
 // The same content as one JSON file with all numbers, or as a safetensors file with the document in its
 // metadata field "explanation". Files are written atomically.
 void write_json(const Explanation& explanation, const std::filesystem::path& path);

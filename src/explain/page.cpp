@@ -74,11 +74,11 @@ class Forms {
 
 }  // namespace
 
-void write_page(const Explanation& explanation, const std::filesystem::path& path, const PageLimits& limits) {
+void make_page(const Explanation& explanation, const std::function<void(std::string_view)>& put,
+               const PageLimits& limits) {
   const std::string_view page = page_template();
   const std::size_t mark = page.find(page_data_mark);
-  AtomicFile file(path);
-  file.write(page.substr(0, mark));
+  put(page.substr(0, mark));
 
   const Forms forms(explanation, limits);
   std::map<std::string, int> known;  // the same numbers once: by their bytes in the page
@@ -97,16 +97,22 @@ void write_page(const Explanation& explanation, const std::filesystem::path& pat
             return {{"left_out", true}};
           }
           if (sum) *sum += static_cast<std::int64_t>(packed.bytes());
-          file.write(fmt::format("<script type=\"text/plain\" data-numbers=\"{}\">", found->second));
-          file.write(data);
-          file.write("</script>\n");
+          put(fmt::format("<script type=\"text/plain\" data-numbers=\"{}\">", found->second));
+          put(data);
+          put("</script>\n");
         }
         return {{"numbers", found->second}, {"form", form}, {"shape", tensor.sizes().vec()}};
       });
-  file.write("<script type=\"application/json\" data-explanation>");
-  file.write(for_html(document));
-  file.write("</script>\n");
-  file.write(page.substr(mark + page_data_mark.size()));
+  put("<script type=\"application/json\" data-explanation>");
+  put(for_html(document));
+  put("</script>\n");
+  put(page.substr(mark + page_data_mark.size()));
+}
+
+void write_page(const Explanation& explanation, const std::filesystem::path& path, const PageLimits& limits) {
+  AtomicFile file(path);
+  make_page(
+      explanation, [&](std::string_view piece) { file.write(piece); }, limits);
   file.commit();
 }
 

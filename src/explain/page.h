@@ -4,6 +4,7 @@
 #include "explain/explanation.h"
 
 #include <filesystem>
+#include <functional>
 #include <string_view>
 
 namespace attend {
@@ -19,6 +20,9 @@ struct PageLimits {
   int bits = 8, drawn_bits = 5;
 };
 
+// `put` gets the page, piece by piece.
+void make_page(const Explanation& explanation, const std::function<void(std::string_view)>& put,
+               const PageLimits& limits = {});
 // Complete or not at all.
 void write_page(const Explanation& explanation, const std::filesystem::path& path,
                 const PageLimits& limits = {});

@@ -16,18 +16,24 @@ struct ContinuousBatch::Job {
   std::int64_t most_new = 0;
   std::int64_t texts = 1;  // that go on at a time
   std::int64_t rows = 1;   // of scores in a step
+  bool in_pieces = false;  // the prompt may take several steps
   std::chrono::steady_clock::time_point arrival = std::chrono::steady_clock::now();
   QueueTimes times = {};
 
   std::unique_ptr<Search> search = {};       // null: waits
   std::vector<std::size_t> made, sent = {};  // tokens by text: by this search, and through on_token
   std::int64_t made_before = 0;              // steps of the search that was preempted
-  std::int64_t first_row = 0;                // of the present scores
+  // Of the present step: the first row of its scores, if it gets any, and the pages that the rest of its
+  // prompt will take.
+  std::int64_t first_row = 0;
+  bool is_scored = false;
+  std::int64_t pages_to_come = 0;
   BatchResult result = {};
 
   const GenerationConfig& config() const { return request.settings->config; }
+  // Prompt tokens that are read at once, for each row.
   std::int64_t cost() const {
-    return static_cast<std::int64_t>(request.prompt.ids.size() + negative.size()) * rows;
+    return in_pieces ? 0 : static_cast<std::int64_t>(request.prompt.ids.size() + negative.size()) * rows;
   }
   std::int64_t pages(const Decoder& decoder, std::int64_t new_tokens) const {
     const auto behind = [&](const Prompt& prompt, std::size_t length) {

@@ -8,12 +8,17 @@ namespace attend {
 ContinuousBatch::ContinuousBatch(const PretrainedModel& model, const BatchOptions& options)
     : architecture_(model.architecture()),
       check_adapter_([model](std::optional<std::int64_t> number) { model.with_adapter(number); }),
-      batch_tokens_(options.batch_tokens) {
+      batch_tokens_(options.batch_tokens),
+      prompt_step_tokens_(options.prompt_step_tokens),
+      max_queue_seconds_(options.max_queue_seconds) {
   check_generates(model);
   const Transformer network = model.network();
   source_ = (network->encoder ? network->encoder : network->decoder)->embeddings;
   target_ = (network->decoder ? network->decoder : network->encoder)->embeddings;
   if (batch_tokens_ < 1) fail("batch tokens: expected at least 1, found {}", batch_tokens_);
+  if (constexpr std::int64_t least = BatchOptions::kMinPromptStepTokens;
+      prompt_step_tokens_ != 0 && prompt_step_tokens_ < least)
+    fail("prompt tokens per step: expected at least {}, found {}", least, prompt_step_tokens_);
   decoder_ = std::make_unique<GuidedDecoder>(make_decoder(model, options.cache));
   if (options.assistant.model) assistant_ = std::make_unique<Assistant>(network, options.assistant);
   status_.max_pages = decoder_->max_pages();
@@ -82,6 +87,8 @@ ContinuousBatch::Ticket ContinuousBatch::submit(BatchRequest request) {
       assistant_ ? config.num_assistant_tokens : config.prompt_lookup_num_tokens.value_or(0);
   job->texts = config.texts_at_a_time();
   job->rows = job->texts + guesses;
+  job->in_pieces = prompt_step_tokens_ > 0 && job->negative.empty() && !config.is_contrastive() &&
+                   decoder_->reads_in_pieces(prompt);
   const bool cut = job->most_new > room;
   job->most_new = std::min(job->most_new, room);
 
@@ -113,6 +120,7 @@ QueueStatus ContinuousBatch::status() const {
   const std::lock_guard lock(mutex_);
   QueueStatus status = status_;
   status.waiting += submitted_.size();
+  for (const auto& [ticket, job] : submitted_) status.waiting_tokens += job->request.prompt.ids.size();
   return status;
 }
 

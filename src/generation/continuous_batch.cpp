@@ -56,6 +56,7 @@ void ContinuousBatch::run(const std::stop_token& stop) {
 bool ContinuousBatch::step() {
   const Unrecorded inference;
   take_news();
+  expire();
   admit();
   try {
     if (const std::vector<Decoder::Feed> feeds = collect_feeds(); !feeds.empty()) pass(feeds);
@@ -98,6 +99,23 @@ void ContinuousBatch::give_back(Job& job) {
   job.search.reset();
 }
 
+// Not those that have begun and wait to go on.
+void ContinuousBatch::expire() {
+  if (max_queue_seconds_ == 0) return;
+  for (auto next = waiting_.begin(); next != waiting_.end();) {
+    const auto entry = next++;
+    Job& job = *entry->second;
+    if (job.times.begin > 0 || job.age() <= max_queue_seconds_) continue;
+    try {
+      throw WaitedTooLong(
+          fmt::format("it has waited for more than {} seconds: come again later", max_queue_seconds_));
+    } catch (...) {
+      job.fail_with_current_exception();
+    }
+    gone_.insert(waiting_.extract(entry));
+  }
+}
+
 // In the order of arrival, as many as fit beside the running requests.
 void ContinuousBatch::admit() {
   const std::int64_t most_rows = kMostScores / target_->spec().vocabulary;
@@ -107,8 +125,11 @@ void ContinuousBatch::admit() {
     rows += job.rows;
     texts += job.texts;
   };
-  for (const auto& [ticket, job] : running_) count(*job);
   std::int64_t pages = free_pages();
+  for (const auto& [ticket, job] : running_) {
+    count(*job);
+    pages -= job->pages_to_come;
+  }
   std::vector<Job*> joining;
   while (!waiting_.empty()) {
     Job& job = *waiting_.begin()->second;
@@ -186,16 +207,14 @@ void ContinuousBatch::begin(Job& job, Decoder::Sequence sequence) {
 std::vector<Decoder::Feed> ContinuousBatch::collect_feeds() {
   while (true) {
     std::vector<Decoder::Feed> feeds;
-    std::int64_t rows = 0, pages = 0;
+    std::int64_t rows = 0, pages = 0, prompt_tokens = prompt_step_tokens_;
     const std::vector<Job*> jobs = active();
     for (Job* job : jobs) {
       job->first_row = rows;
       const std::size_t before = feeds.size();
-      job->search->feed(feeds);
-      for (std::size_t i = before; i < feeds.size(); ++i) {
-        rows += static_cast<std::int64_t>(feeds[i].scored);
-        pages += decoder_->pages_for(feeds[i]);
-      }
+      pages += feed(*job, feeds, prompt_tokens);
+      for (std::size_t i = before; i < feeds.size(); ++i) rows += static_cast<std::int64_t>(feeds[i].scored);
+      job->is_scored = rows > job->first_row;
     }
     if (pages <= free_pages()) return feeds;
     if (jobs.size() > 1)
@@ -205,6 +224,42 @@ std::vector<Decoder::Feed> ContinuousBatch::collect_feeds() {
           fmt::format("its text needs keys and values of more than the {} tokens that there is memory for",
                       decoder_->max_pages() * PagedCache::kPageRows))));
   }
+}
+
+// Appends what a request reads next, and returns the pages that this takes. `prompt_tokens`: how many tokens
+// of prompts the step may still read.
+std::int64_t ContinuousBatch::feed(Job& job, std::vector<Decoder::Feed>& feeds,
+                                   std::int64_t& prompt_tokens) const {
+  const std::size_t before = feeds.size();
+  job.search->feed(feeds);
+  job.pages_to_come = 0;
+  std::int64_t pages = 0;
+  if (!job.in_pieces || job.search->steps() > 0) {
+    for (std::size_t i = before; i < feeds.size(); ++i) pages += decoder_->pages_for(feeds[i]);
+    return pages;
+  }
+  Decoder::Feed& prompt = feeds.back();
+  prompt.from_start = true;
+  pages = decoder_->pages_for(prompt);
+  const std::int64_t all = std::ssize(prompt.tokens), known = decoder_->known_tokens(prompt);
+  if (all - known <= prompt_tokens) {
+    prompt_tokens -= all - known;
+    return pages;
+  }
+  constexpr std::int64_t page = PagedCache::kPageRows;
+  std::int64_t end = known + prompt_tokens / page * page;
+  if (all - end == 1) end -= page;  // no piece has a single token
+  prompt_tokens = 0;                // no later prompt overtakes this one
+  if (end <= known) {
+    feeds.pop_back();
+    job.pages_to_come = pages;
+    return 0;
+  }
+  prompt.tokens = prompt.tokens.first(static_cast<std::size_t>(end));
+  prompt.scored = 0;
+  const std::int64_t taken = decoder_->pages_for(prompt);
+  job.pages_to_come = pages - taken;
+  return taken;
 }
 
 // Back to those who wait, to begin again.
@@ -224,7 +279,8 @@ std::vector<ContinuousBatch::Job*> ContinuousBatch::active() const {
 }
 
 void ContinuousBatch::pass(std::span<const Decoder::Feed> feeds) {
-  const std::vector<Job*> jobs = active();
+  std::vector<Job*> jobs = active();
+  std::erase_if(jobs, [](const Job* job) { return !job->is_scored; });
   const auto each = [&](std::size_t i, const auto& act) {  // what fails in one request, fails it alone
     try {
       act(*jobs[i]);
@@ -233,6 +289,7 @@ void ContinuousBatch::pass(std::span<const Decoder::Feed> feeds) {
     }
   };
   Tensor scores = decoder_->step(feeds);  // [rows, V]
+  if (jobs.empty()) return;
   const std::int64_t vocabulary = scores.size(1);
   const auto end_of = [&](std::size_t i) {
     return i + 1 < jobs.size() ? jobs[i + 1]->first_row : scores.size(0);
@@ -283,6 +340,8 @@ void ContinuousBatch::retire() {
   ++status_.steps;
   status_.running = running_.size();
   status_.waiting = waiting_.size();
+  status_.waiting_tokens = 0;
+  for (const auto& [ticket, job] : waiting_) status_.waiting_tokens += job->request.prompt.ids.size();
   status_.pages_in_use = decoder_->pages_in_use();
   status_.tokens_read = decoder_->tokens_read();
   status_.peak_pages = std::max(status_.peak_pages, pages);

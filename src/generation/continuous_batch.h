@@ -4,10 +4,15 @@
 //
 // Requests are served strictly in order of arrival: none joins before an earlier one, and when the cache is
 // full, the newest running requests are preempted and restarted later. So the running requests are always the
-// oldest ones, and the oldest is never preempted: it gets a token in every step, from a cache that is large
-// enough for it alone (submit checks that), and ends after most_new steps. Then the next one is the oldest. A
-// request therefore ends after at most as many steps as it and all requests before it may still generate
-// tokens, so none starves.
+// oldest ones, and the oldest is never preempted: in every step it gets a token or reads a piece of its
+// prompt, in a cache that is large enough for it alone (submit checks that), and ends after most_new steps
+// and those of its pieces. Then the next one is the oldest. A request therefore ends after at most as many
+// steps as it and all requests before it may still take, so none starves.
+//
+// Prompts are read in pieces between the steps of others (Agrawal et al. 2023, arXiv:2308.16369: chunked
+// prefills), if prompt_step_tokens says so, because a step with a long prompt makes all others wait. Read
+// whole are prompts with guidance, padding or virtual tokens, those of an encoder, and those that a
+// contrastive search needs the hidden states of.
 //
 // A restarted request generates the same tokens again, because all randomness follows from seeds and
 // positions; on_token sees each token once. So a result is, to the last bit, that of generate() with the
@@ -35,9 +40,15 @@ namespace attend {
 
 struct BatchOptions {
   CacheLimit cache = {};
-  // So many prompt tokens, times beams or texts per prompt, are worked on at a time. One prompt always is.
+  // Of prompts that are read whole: so many tokens, times beams or texts per prompt, are worked on at a time.
+  // One prompt always is.
   std::int64_t batch_tokens = 4096;
   AssistantOptions assistant = {};
+  // The most tokens of prompts read in pieces that a step reads; 0: prompts are read whole.
+  std::int64_t prompt_step_tokens = 0;
+  // Requests that wait longer than this for their first step fail with WaitedTooLong; 0: they wait.
+  double max_queue_seconds = 0;
+  static constexpr std::int64_t kMinPromptStepTokens = 2 * PagedCache::kPageRows;
 };
 
 struct BatchResult {
@@ -99,8 +110,10 @@ class ContinuousBatch {
 
   // The parts of a step.
   void take_news();
+  void expire();
   void admit();
   std::vector<Decoder::Feed> collect_feeds();  // for which there is room
+  std::int64_t feed(Job& job, std::vector<Decoder::Feed>& feeds, std::int64_t& prompt_tokens) const;
   void pass(std::span<const Decoder::Feed> feeds);
   void retire();
   void tell_ends();
@@ -115,7 +128,8 @@ class ContinuousBatch {
 
   std::string architecture_;
   std::function<void(std::optional<std::int64_t> number)> check_adapter_;  // PretrainedModel::with_adapter
-  std::int64_t batch_tokens_;
+  std::int64_t batch_tokens_, prompt_step_tokens_;
+  double max_queue_seconds_;
   std::unique_ptr<GuidedDecoder> decoder_;
   std::unique_ptr<Assistant> assistant_;
   // Of what is read (null: images are) and what is written; one in a decoder.

@@ -108,13 +108,17 @@ std::string conflict(const std::vector<std::shared_ptr<Adapter>>& adapters) {
 
 class ModelLoader {
  public:
-  ModelLoader(const ModelDirectory& directory, const LoadOptions& options)
+  // `other`: a model of the same checkpoint, whose weights are shared where they serve; or null.
+  ModelLoader(const ModelDirectory& directory, const LoadOptions& options, const PretrainedModel* other)
       : directory_(directory),
         options_(completed(directory, options)),
         checkpoint_(directory.weight_files()),
         family_(find_family(directory.config())) {
     for (const AdapterPath& path : directory.adapters())
       adapters_.push_back(std::make_shared<Adapter>(path.directory));
+    if (other != nullptr && other->loaded_ && other->loaded_->shared && other->weights_ == options_.weights &&
+        other->source_ == directory.path().string())
+      shared_ = *other->loaded_->shared;
   }
 
   PretrainedModel load() {
@@ -124,9 +128,11 @@ class ModelLoader {
     PretrainedModel model = in_place ? read(directory_.config(), all()) : read_together(together);
     if (options_.purpose == Purpose::training)
       for (const auto& adapter : adapters_) adapter->train(model);
+    PretrainedModel::Loaded loaded{.adapters = directory_.adapters()};
     if (std::ranges::any_of(adapters_, [](const auto& each) { return each->replaces(); }))
-      model.choices_ =
-          std::make_shared<const PretrainedModel::Choices>(in_place ? choices_in_place() : choices(together));
+      loaded.choices = in_place ? choices_in_place() : choices(together);
+    if (!in_place) loaded.shared = std::make_shared<const SharedWeights>(shared_.of_checkpoint());
+    model.loaded_ = std::make_shared<const PretrainedModel::Loaded>(std::move(loaded));
     return model;
   }
 
@@ -264,9 +270,16 @@ PretrainedModel::Choices ModelLoader::choices_in_place() const {
 }
 
 PretrainedModel PretrainedModel::load(const ModelDirectory& directory, const LoadOptions& options) {
-  if (directory.loaded() != nullptr && directory.loaded()->serves(options)) return *directory.loaded();
+  const std::shared_ptr<const PretrainedModel>& loaded = directory.loaded();
+  const bool serves = loaded != nullptr && loaded->serves(options);
+  const auto is_same = [](const AdapterPath& a, const AdapterPath& b) {
+    return a.directory == b.directory && a.share == b.share;
+  };
+  if (serves &&
+      (!loaded->loaded_ || std::ranges::equal(loaded->loaded_->adapters, directory.adapters(), is_same)))
+    return *loaded;
   const ErrorScope scope(ErrorKind::model);
-  return ModelLoader(directory, options).load();
+  return ModelLoader(directory, options, serves ? loaded.get() : nullptr).load();
 }
 
 }  // namespace attend

@@ -39,6 +39,14 @@ bool SharedWeights::lend(const std::string& origin, Transformer& to, const std::
   return true;
 }
 
+SharedWeights SharedWeights::of_checkpoint() const {
+  SharedWeights own = *this;
+  const auto is_of_adapter = [](const auto& entry) { return !WeightReader::is_of_checkpoint(entry.first); };
+  std::erase_if(own.tensors_, is_of_adapter);
+  std::erase_if(own.matrices_, is_of_adapter);
+  return own;
+}
+
 NetworkFiller::NetworkFiller(const PretrainedModel& model, const WeightFiles& checkpoint,
                              const LoadOptions& options,
                              const std::vector<std::shared_ptr<Adapter>>& adapters, SharedWeights& shared)

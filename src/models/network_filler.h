@@ -20,6 +20,8 @@ class SharedWeights {
   // to be a packed matrix.
   bool lend(const std::string& origin, Transformer& to, const std::string& name, bool packed) const;
   bool empty() const { return tensors_.empty() && matrices_.empty(); }
+  // Without the modules of adapters: their files may hold other ones when they are read again.
+  SharedWeights of_checkpoint() const;
 
  private:
   std::map<std::string, Tensor> tensors_;

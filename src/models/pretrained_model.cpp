@@ -86,8 +86,8 @@ const PretrainedModel& PretrainedModel::with_adapter(std::optional<std::int64_t>
   const auto count = static_cast<std::int64_t>(adapters_.size());
   if (number && (*number < -1 || *number >= count))
     fail("adapter {}: expected one of 0 to {} (or -1 for none), as they are named", *number, count - 1);
-  if (!choices_) return *this;
-  const Choice& choice = choices_->at(number);
+  if (!loaded_ || loaded_->choices.empty()) return *this;
+  const Choice& choice = loaded_->choices.at(number);
   if (!choice.error.empty()) fail("{}", choice.error);
   return choice.model ? *choice.model : *this;
 }

@@ -14,6 +14,7 @@
 namespace attend {
 
 class Adapter;
+class SharedWeights;
 
 enum class Purpose {
   inference,  // weights are read-only, packed or in the mapped file; no gradients
@@ -51,7 +52,9 @@ class PretrainedModel {
  public:
   // Reads config.json and all weights, and puts the directory's adapters beside them. Error for a missing or
   // misshapen tensor, with file, name, expected and found; a warning for tensors nobody asked for. With
-  // `fresh`, says which weights are new. A model that the directory has in memory is taken where it serves.
+  // `fresh`, says which weights are new. A model that the directory has in memory is taken where it serves;
+  // if the directory has other adapters than that model, the new one shares the weights of the checkpoint
+  // with it.
   static PretrainedModel load(const ModelDirectory& directory, const LoadOptions& options);
   static PretrainedModel load(const ModelDirectory& directory, Purpose purpose) {
     return load(directory, LoadOptions{.purpose = purpose});
@@ -83,7 +86,7 @@ class PretrainedModel {
   void add_adapter(std::shared_ptr<Adapter> adapter) { adapters_.push_back(std::move(adapter)); }
   void forget_adapters() {
     adapters_.clear();
-    choices_.reset();
+    loaded_.reset();
   }
   // The modules of a head that was drawn at loading (FreshHead), by their original names.
   const std::vector<std::string>& fresh_modules() const { return fresh_modules_; }
@@ -124,6 +127,12 @@ class PretrainedModel {
     std::string error;                             // why there is none
   };
   using Choices = std::map<std::optional<std::int64_t>, Choice>;
+  // How load() made the model.
+  struct Loaded {
+    Choices choices = {};                              // empty: this model computes all texts
+    std::vector<AdapterPath> adapters = {};            // of the directory
+    std::shared_ptr<const SharedWeights> shared = {};  // what others may share; null: nothing
+  };
 
   PretrainedModel(const Family& family, Fields config, std::string architecture, const DropoutRates& dropout,
                   const OwnsModule& owns = {});
@@ -139,7 +148,7 @@ class PretrainedModel {
   WeightFormat weights_ = WeightFormat::float32;
   CacheFormat cache_format_ = CacheFormat::float32;
   std::vector<std::shared_ptr<Adapter>> adapters_;
-  std::shared_ptr<const Choices> choices_;  // null: this model computes all texts
+  std::shared_ptr<const Loaded> loaded_;  // null: it was not loaded, or has changed since
   std::vector<std::string> fresh_modules_;
 };
 

@@ -89,6 +89,15 @@ std::string WeightReader::origin(const WeightSource& own, const WeightSource& in
   return all;
 }
 
+// Two lines for each part: the adapter, or nothing; and the tensor's name.
+bool WeightReader::is_of_checkpoint(std::string_view origin) {
+  while (!origin.empty()) {
+    if (!origin.starts_with('\n')) return false;
+    origin.remove_prefix(origin.find('\n', 1) + 1);
+  }
+  return true;
+}
+
 std::map<std::string, Tensor> WeightReader::read_stored(const WeightSource& source, WeightFormat format) {
   std::map<std::string, Tensor> stored;
   for (const std::string& part : stored_parts(format)) {

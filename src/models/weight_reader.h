@@ -37,6 +37,7 @@ class WeightReader {
   // Tells apart what weights are made of: of the adapters' tensors by the names of `own`, of the checkpoint's
   // by those of `in_checkpoint`.
   std::string origin(const WeightSource& own, const WeightSource& in_checkpoint) const;
+  static bool is_of_checkpoint(std::string_view origin);  // no part of it is an adapter's
   // A matrix that is stored in fewer bits, as PackedMatrix::restore wants it.
   std::map<std::string, Tensor> read_stored(const WeightSource& source, WeightFormat format);
   // Has this tensor of the checkpoint been read or passed over?

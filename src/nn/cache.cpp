@@ -85,17 +85,42 @@ std::vector<std::int32_t> PagedCache::known_pages(std::span<const std::int64_t> 
                                : prompts_.find(prompt.first(prompt.size() - kOwn), kind);
 }
 
+// Those that may follow the pages that the sequence has.
+std::vector<std::int32_t> PagedCache::pages_behind(const Table& table,
+                                                   std::span<const std::int64_t> prompt) const {
+  if (table.left > 0 || table.length % kPageRows != 0) return {};
+  std::vector<std::int32_t> pages = known_pages(prompt, table.kind);
+  const std::size_t own = std::min(table.pages.size(), pages.size());
+  pages.erase(pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(own));
+  return pages;
+}
+
+std::int64_t PagedCache::in_use_among(const std::vector<std::int32_t>& pages) const {
+  return std::ranges::count_if(pages, [&](std::int32_t page) { return references_[page] > 0; });
+}
+
 void PagedCache::share(Sequence sequence, std::span<const std::int64_t> prompt) {
   Table& table = tables_.at(sequence);
-  table.pages = known_pages(prompt, table.kind);
-  table.length = static_cast<std::int64_t>(table.pages.size()) * kPageRows;
-  for (const std::int32_t page : table.pages)
+  const std::vector<std::int32_t> more = pages_behind(table, prompt);
+  table.pages.insert(table.pages.end(), more.begin(), more.end());
+  table.length += std::ssize(more) * kPageRows;
+  for (const std::int32_t page : more)
     if (references_[page]++ == 0) kept_.erase({left_at_[page], page});
 }
 
+std::int64_t PagedCache::known_tokens(Sequence sequence, std::span<const std::int64_t> prompt) const {
+  const Table& table = tables_.at(sequence);
+  return table.length + std::ssize(pages_behind(table, prompt)) * kPageRows;
+}
+
+std::int64_t PagedCache::pages_to_read(Sequence sequence, std::span<const std::int64_t> prompt) const {
+  const Table& table = tables_.at(sequence);
+  return std::max<std::int64_t>(0, pages_to_extend(sequence, std::ssize(prompt) - table.length) -
+                                       in_use_among(pages_behind(table, prompt)));
+}
+
 std::int64_t PagedCache::pages_shared(std::span<const std::int64_t> prompt, std::uint64_t kind) const {
-  return std::ranges::count_if(known_pages(prompt, kind),
-                               [&](std::int32_t page) { return references_[page] > 0; });
+  return in_use_among(known_pages(prompt, kind));
 }
 
 void PagedCache::publish(Sequence sequence, std::span<const std::int64_t> prompt) {

@@ -40,13 +40,19 @@ class PagedCache {
   // `total`.
   std::int64_t pages_of(std::int64_t prompt, std::int64_t total) const;
 
-  // An empty sequence, which is to hold `prompt`, begins with the pages that are known to hold its beginning;
-  // length() says how much that is. The last two tokens are never among it: attention rounds a single query
-  // otherwise than several, and a prompt is to come out the same to the last bit whether it shares or not.
+  // A sequence that holds nothing of `prompt`, or whole pages of its beginning, gets the pages that are known
+  // to hold what comes next; length() says how much it holds then. The last two tokens are never among it:
+  // attention rounds a single query otherwise than several, and a prompt is to come out the same to the last
+  // bit whether it shares or not.
   void share(Sequence sequence, std::span<const std::int64_t> prompt);
-  // The pages that this spares: those in use by others.
+  // What length() would be after that.
+  std::int64_t known_tokens(Sequence sequence, std::span<const std::int64_t> prompt) const;
+  // The most pages that share(), and reading the rest of `prompt`, take from the free ones.
+  std::int64_t pages_to_read(Sequence sequence, std::span<const std::int64_t> prompt) const;
+  // The pages in use by others that an empty sequence would share.
   std::int64_t pages_shared(std::span<const std::int64_t> prompt, std::uint64_t kind = 0) const;
-  // The sequence holds `prompt`, or will with the present pass: others may share it from now on.
+  // The sequence holds `prompt`, or will with the present pass: others may share it from now on. Of a prompt
+  // that is read in pieces: all that has been read.
   void publish(Sequence sequence, std::span<const std::int64_t> prompt);
   // Nothing is known any more: a pass failed, and its pages may hold anything.
   void forget_prompts();
@@ -76,6 +82,8 @@ class PagedCache {
   std::size_t first_seen_page(const Table& table) const;
   void leave_pages(Table& table);
   std::vector<std::int32_t> known_pages(std::span<const std::int64_t> prompt, std::uint64_t kind) const;
+  std::vector<std::int32_t> pages_behind(const Table& table, std::span<const std::int64_t> prompt) const;
+  std::int64_t in_use_among(const std::vector<std::int32_t>& pages) const;
   std::int32_t take_page();
   void grow();
   void drop_page(std::int32_t page);

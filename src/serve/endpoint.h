@@ -10,6 +10,7 @@ struct RequestField {
   Json schema;       // of its value; null is the same as leaving it out
   std::string what;  // one sentence, without a full stop
   bool required = false;
+  bool is_input = false;  // a list of it counts as several inputs (ServerOptions::inputs)
 };
 using RequestFields = std::vector<RequestField>;
 
@@ -34,6 +35,8 @@ RequestFields operator+(RequestFields fields, const RequestFields& more);
 // Error, naming the field and its neighbours, for a field that the endpoint does not have, one that is
 // missing, and a value that is not as its schema has it.
 void check_request(const Fields& request, const Endpoint& endpoint);
+// Error for a list of more inputs than that.
+void check_inputs(const Fields& request, const Endpoint& endpoint, std::size_t most);
 
 // All of them as OpenAPI 3.1.
 Json openapi(const std::vector<Endpoint>& endpoints, bool has_key);

@@ -1,5 +1,7 @@
 #include "serve/http_reply.h"
 
+#include <attend/queue_status.h>
+
 #include "base/error.h"
 #include "base/log.h"
 
@@ -65,6 +67,8 @@ std::pair<int, std::string> status_of(const std::exception_ptr& error) {
     if (error) std::rethrow_exception(error);
   } catch (const Refusal& refusal) {
     return {refusal.status(), refusal.what()};
+  } catch (const WaitedTooLong& error) {
+    return {503, error.what()};
   } catch (const Error& known) {
     const bool of_the_request = known.kind() == ErrorKind::input || known.kind() == ErrorKind::call;
     return {of_the_request ? 400 : 500, known.what()};

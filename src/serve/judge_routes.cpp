@@ -14,8 +14,6 @@ namespace {
 
 using namespace schema;  // NOLINT(google-build-using-namespace): a table of schemas
 
-using Judges = std::map<const ServedModel*, std::unique_ptr<TextJudge>>;
-
 std::string new_judgement_id(const char* kind) {
   static const std::uint64_t begin = std::random_device()();
   static std::atomic<std::uint64_t> count = 0;
@@ -44,8 +42,8 @@ struct Ranking {
   std::size_t tokens = 0;
 };
 
-Ranking rank(const Judges& judges, const Asked& asked, const Fields& body, const char* field) {
-  TextJudge& judge = *judges.at(&asked.model);
+Ranking rank(const Asked& asked, const Fields& body, const char* field) {
+  TextJudge& judge = asked.model.judge();
   const TextJudge::Options options = read_judge_options(body, asked);
   Ranking ranking;
   std::vector<TextAndPair> pairs;
@@ -63,8 +61,8 @@ Ranking rank(const Judges& judges, const Asked& asked, const Fields& body, const
   return ranking;
 }
 
-Reply rerank(const Judges& judges, const Asked& asked, const Fields& body) {
-  const Ranking ranking = rank(judges, asked, body, "documents");
+Reply rerank(const Asked& asked, const Fields& body) {
+  const Ranking ranking = rank(asked, body, "documents");
   Json results = Json::array();
   for (const std::size_t i : ranking.order) {
     Json& result = results.emplace_back(Json{{"index", i}, {"relevance_score", ranking.scores[i]}});
@@ -78,8 +76,8 @@ Reply rerank(const Judges& judges, const Asked& asked, const Fields& body) {
 }
 
 // As text-embeddings-inference has it: a list.
-Reply rerank_texts(const Judges& judges, const Asked& asked, const Fields& body) {
-  const Ranking ranking = rank(judges, asked, body, "texts");
+Reply rerank_texts(const Asked& asked, const Fields& body) {
+  const Ranking ranking = rank(asked, body, "texts");
   Json results = Json::array();
   for (const std::size_t i : ranking.order) {
     Json& result = results.emplace_back(Json{{"index", i}, {"score", ranking.scores[i]}});
@@ -88,16 +86,17 @@ Reply rerank_texts(const Judges& judges, const Asked& asked, const Fields& body)
   return reply(results);
 }
 
-// One text with each of several, or each with the other in its place.
-Reply score(const Judges& judges, const Asked& asked, const Fields& body) {
+// One text with each of several, on either side, or each with the other in its place.
+Reply score(const Asked& asked, const Fields& body) {
   std::vector<std::string> first = body.texts({"text_1"});
-  const std::vector<std::string> second = body.texts({"text_2"});
+  std::vector<std::string> second = body.texts({"text_2"});
   if (first.size() == 1) first.resize(second.size(), first.front());
+  if (second.size() == 1) second.resize(first.size(), second.front());
   if (first.size() != second.size())
     fail("text_2: expected as many texts as text_1 has ({}), found {}", first.size(), second.size());
   std::vector<TextAndPair> pairs;
   for (std::size_t i = 0; i < first.size(); ++i) pairs.push_back({first[i], second[i]});
-  TextJudge& judge = *judges.at(&asked.model);
+  TextJudge& judge = asked.model.judge();
   const TextJudge::Options options = read_judge_options(body, asked);
   const std::vector<float> scores = judge.match(pairs, options);
   Json data = Json::array();
@@ -111,10 +110,10 @@ Reply score(const Judges& judges, const Asked& asked, const Fields& body) {
                 {"usage", usage(judge.count_tokens(pairs, options))}});
 }
 
-Reply classify(const Judges& judges, const Asked& asked, const Fields& body) {
+Reply classify(const Asked& asked, const Fields& body) {
   std::vector<TextAndPair> texts;
   for (const std::string& text : body.texts({"input"})) texts.push_back({text});
-  TextJudge& judge = *judges.at(&asked.model);
+  TextJudge& judge = asked.model.judge();
   const TextJudge::Options options = read_judge_options(body, asked);
   const std::vector<std::string> labels = judge.labels(asked.adapter);
   Json data = Json::array();
@@ -165,19 +164,16 @@ RequestField query() {
 }  // namespace
 
 void add_judge_routes(Server& server, const ServedModels& models) {
-  const auto judges = std::make_shared<Judges>();
-  for (const auto& model : models.all()) judges->emplace(model.get(), std::make_unique<TextJudge>(*model));
-  using Answer = Reply (*)(const Judges&, const Asked&, const Fields&);
+  using Answer = Reply (*)(const Asked&, const Fields&);
   const auto add = [&](const char* path, const char* summary, const RequestFields& fields, const Json& shape,
                        Answer answer) {
-    server.add(judging(path, summary, fields, models, shape), [judges, &models, answer](const Fields& body) {
-      return answer(*judges, models.find(body), body);
-    });
+    server.add(judging(path, summary, fields, models, shape),
+               [&models, answer](const Fields& body) { return answer(models.find(body), body); });
   };
   const Json document = any_of({name(), object({{"text", name()}}, {"text"})});
   const RequestFields ranking = {
       query(),
-      {"documents", list(document, 1), "the texts to be put in order", true},
+      {"documents", list(document, 1), "the texts to be put in order", true, true},
       {"top_n", integer(1), "number of documents in the answer, best first; otherwise all"},
       {"return_documents", flag(), "each result has its text"}};
   const Json ranked = {
@@ -186,16 +182,16 @@ void add_judge_routes(Server& server, const ServedModels& models) {
     add(path, "Texts in the order in which they answer a query, as Cohere has it", ranking, ranked, rerank);
   add("/rerank", "The same, as text-embeddings-inference has it",
       {query(),
-       {"texts", list(name(), 1), "the texts to be put in order", true},
+       {"texts", list(name(), 1), "the texts to be put in order", true, true},
        {"return_text", flag(), "each result has its text"}},
       list(any_object()), rerank_texts);
   const Json texts = any_of({name(), list(name(), 1)});
   add("/v1/score", "How well texts match, as vLLM has it",
-      {{"text_1", texts, "a text, or as many as text_2 has", true},
-       {"text_2", texts, "a text or several", true}},
+      {{"text_1", texts, "a text, or as many as text_2 has", true, true},
+       {"text_2", texts, "a text or several", true, true}},
       listing(), score);
-  add("/v1/classify", "The labels of texts, as vLLM has it", {{"input", texts, "a text or several", true}},
-      listing(), classify);
+  add("/v1/classify", "The labels of texts, as vLLM has it",
+      {{"input", texts, "a text or several", true, true}}, listing(), classify);
 }
 
 }  // namespace attend::serve

@@ -1,7 +1,7 @@
 // Labels for texts, and how well texts match, in the shapes of Cohere, text-embeddings-inference and vLLM.
 #pragma once
 
-#include "serve/served_model.h"
+#include "serve/served_models.h"
 #include "serve/server.h"
 
 namespace attend::serve {

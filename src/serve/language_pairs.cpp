@@ -7,7 +7,7 @@
 
 namespace attend::serve {
 
-ModelLanguages::ModelLanguages(ServedModel& model) : model_(model) {
+ModelLanguages::ModelLanguages(const ServedModel& model) {
   if (model.queue() == nullptr || !model.is_encoder_decoder()) return;
   const std::filesystem::path directory = ModelPath(model.model()).directory;
   const TokenizerPair& tokenizers = model.model().tokenizers();

@@ -11,9 +11,8 @@ namespace attend::serve {
 // into one: as its tokenizer_config.json says (source_lang, target_lang), or else its name ("opus-mt-en-de").
 class ModelLanguages {
  public:
-  explicit ModelLanguages(ServedModel& model);
+  explicit ModelLanguages(const ServedModel& model);
 
-  ServedModel& model() const { return model_; }
   bool many() const { return many_; }
   const std::set<std::string>& sources() const { return sources_; }
   const std::set<std::string>& targets() const { return many_ ? sources_ : targets_; }
@@ -22,7 +21,6 @@ class ModelLanguages {
   }
 
  private:
-  ServedModel& model_;
   bool many_ = false;
   std::set<std::string> sources_, targets_;
 };

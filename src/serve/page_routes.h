@@ -1,7 +1,7 @@
 // The page at /, where people look at a server, and /v1/status, which it draws.
 #pragma once
 
-#include "serve/served_model.h"
+#include "serve/served_models.h"
 #include "serve/server.h"
 
 namespace attend::serve {

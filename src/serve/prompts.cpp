@@ -27,7 +27,7 @@ RequestField prompt_field() {
   return {"prompt",
           schema::any_of({schema::text(), schema::list(schema::text(), 1), schema::list(id, 1),
                           schema::list(schema::list(id, 1), 1)}),
-          "a text, or the ids of its tokens, or several of either", true};
+          "a text, or the ids of its tokens, or several of either", true, true};
 }
 
 namespace {

@@ -170,6 +170,7 @@ HttpReply Router::answer(const RequestHead& request, const std::string& body) co
     const ErrorScope scope(ErrorKind::input);
     const Fields fields(fields_of(request, body, endpoints_[number]), "the request");
     check_request(fields, endpoints_[number]);
+    check_inputs(fields, endpoints_[number], options_.inputs);
     answer.content = handlers_[number](fields);
   } catch (...) {
     answer = error_reply(request, std::current_exception());

@@ -3,17 +3,20 @@
 #include "base/error.h"
 #include "generation/config/config.h"
 #include "models/pretrained_model.h"
-#include "serve/request_log.h"
-#include "serve/server.h"
+#include "serve/language_pairs.h"
+#include "serve/text_judge.h"
 
 #include <algorithm>
-#include <ctime>
+#include <atomic>
 #include <tuple>
-
-#include <fmt/ranges.h>
 
 namespace attend::serve {
 namespace {
+
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
 
 // "models/tuned/" is called tuned.
 std::string name_of(const std::filesystem::path& path) {
@@ -21,25 +24,34 @@ std::string name_of(const std::filesystem::path& path) {
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
 }
 
-void check_different(std::vector<std::string> names) {
-  std::ranges::sort(names);
-  if (const auto twice = std::ranges::adjacent_find(names); twice != names.end())
-    fail("two are called {}: expected names that differ (NAME=MODEL)", *twice);
-}
-
 }  // namespace
 
-ServedModel::ServedModel(const NamedModel& named, const QueueOptions& options)
+ServedModel::ServedModel(const NamedModel& named, const QueueOptions& options, const ServedModel* before)
     : name_(named.name.empty() ? name_of(named.path.directory) : named.name),
+      adapters_(named.adapters),
+      number_(next_number()),
       model_(named.path),
+      figures_(before != nullptr ? before->figures_ : std::make_shared<TextFigures>()),
       gathered_([this](const std::vector<TextToRead>& texts) { return embed_now(texts); }),
       gathered_prompts_([this](const std::vector<PromptToScore>& prompts) { return score_now(prompts); }) {
-  for (const AdapterPath& adapter : named.path.adapters) adapters_.push_back(name_of(adapter.directory));
-  if (!model_.generates()) return;
+  const PretrainedModel& loaded = *ModelPath(model_).loaded;
+  if (adapters_.empty())
+    for (const AdapterPath& adapter : named.path.adapters) adapters_.push_back(name_of(adapter.directory));
+  if (!adapters_.empty() && loaded.adapters().size() != adapters_.size())
+    fail("{}: expected the directory of a model, found one of an adapter: serve its model with both adapters",
+         named.path.directory.string());
+  judge_ = std::make_unique<TextJudge>(*this);
+  if (model_.generates()) begin_queue(loaded, options);
+  languages_ = std::make_unique<ModelLanguages>(*this);
+}
+
+ServedModel::~ServedModel() = default;
+
+void ServedModel::begin_queue(const PretrainedModel& loaded, const QueueOptions& options) {
   queue_ = std::make_unique<GenerationQueue>(model_, options);
-  const GenerationConfig config = GenerationConfig::of(*ModelPath(model_).loaded);
+  const GenerationConfig config = GenerationConfig::of(loaded);
   own_ = {config.do_sample, config.num_beams, config.max_length || config.max_new_tokens};
-  const Transformer network = ModelPath(model_).loaded->network();
+  const Transformer network = loaded.network();
   longest_prompt_ =
       static_cast<std::size_t>((network->decoder ? network->decoder : network->encoder)->max_positions());
   is_encoder_decoder_ = network->is_encoder_decoder();
@@ -126,54 +138,6 @@ ServedModel::Vectors ServedModel::embed_now(const std::vector<TextToRead>& texts
     for (std::size_t i = 0; i < numbers.size(); ++i) vectors[numbers[i]] = std::move(theirs[i]);
   }
   return vectors;
-}
-
-ServedModels::ServedModels(const std::vector<NamedModel>& models, const QueueOptions& options) {
-  for (const NamedModel& named : models) models_.push_back(std::make_unique<ServedModel>(named, options));
-  check_different(names());
-}
-
-Asked ServedModels::find(const Fields& body) const {
-  const std::string name = body.text({"model"}, models_.size() == 1 ? models_.front()->name() : "");
-  present_request().facts["model"] = name;
-  for (const auto& model : models_) {
-    const std::vector<std::string>& adapters = model->adapters();
-    if (name == model->name()) return {*model, name, adapters.empty() ? std::nullopt : std::optional(-1)};
-    if (const auto adapter = std::ranges::find(adapters, name); adapter != adapters.end())
-      return {*model, name, adapter - adapters.begin()};
-  }
-  refuse(404, name.empty()
-                  ? fmt::format("model: expected one of {}, found none", fmt::join(names(), ", "))
-                  : fmt::format("model: there is no {}; there are {}", name, fmt::join(names(), ", ")));
-}
-
-Json ServedModels::list() const {
-  Json data = Json::array();
-  for (const std::string& name : names()) data.push_back(entry(name));
-  return {{"object", "list"}, {"data", data}};
-}
-
-Json ServedModels::entry(const std::string& name) const {
-  static const std::time_t began = std::time(nullptr);
-  if (const std::vector<std::string> all = names(); std::ranges::find(all, name) == all.end())
-    refuse(404, fmt::format("model: there is no {}; there are {}", name, fmt::join(all, ", ")));
-  return {{"id", name}, {"object", "model"}, {"created", began}, {"owned_by", "attend"}};
-}
-
-RequestField ServedModels::field() const {
-  const bool may_be_missing = models_.size() == 1;
-  return {"model", schema::text(),
-          "the name of a model or an adapter, one of those of /v1/models" +
-              std::string(may_be_missing ? "; may be missing" : "")};
-}
-
-std::vector<std::string> ServedModels::names() const {
-  std::vector<std::string> names;
-  for (const auto& model : models_) {
-    names.push_back(model->name());
-    names.insert(names.end(), model->adapters().begin(), model->adapters().end());
-  }
-  return names;
 }
 
 }  // namespace attend::serve

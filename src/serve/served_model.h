@@ -1,4 +1,4 @@
-// The models of a server, by the names that requests have for them.
+// A model of a server.
 #pragma once
 
 #include <attend/generation_queue.h>
@@ -9,6 +9,7 @@
 #include "serve/gathered.h"
 #include "serve/text_figures.h"
 #include "serve/token_report.h"
+#include "serve/waiting_room.h"
 #include "serve/wishes.h"
 
 #include <map>
@@ -19,24 +20,35 @@
 
 namespace attend::serve {
 
+class ModelLanguages;
+class ServedModels;  // served_models.h
+class TextJudge;
+
 struct NamedModel {
   std::string name;  // empty: what its directory is called
   ModelPath path;
+  std::vector<std::string> adapters = {};  // names; empty: what their directories are called
 };
 
-// One model, and what it does. Its adapters have names of their own: of their directories.
+// One model with its adapters, and what it does. A change of adapters makes another ServedModel that shares
+// the weights, so requests in flight keep theirs.
 class ServedModel {
  public:
-  // Error for two adapters of one name.
-  ServedModel(const NamedModel& named, const QueueOptions& options);
+  // `before`: null, or the model whose place this one takes.
+  ServedModel(const NamedModel& named, const QueueOptions& options, const ServedModel* before = nullptr);
+  ~ServedModel();
 
   const std::string& name() const { return name_; }
   const std::vector<std::string>& adapters() const { return adapters_; }
+  std::uint64_t number() const { return number_; }  // no other one has the same
   const Model& model() const { return model_; }
   GenerationQueue* queue() const { return queue_.get(); }  // null: it generates no text
   bool is_encoder_decoder() const { return is_encoder_decoder_; }
   const OwnSettings& own_settings() const { return own_; }
   TextFigures& figures() const { return *figures_; }  // of the texts that were asked for
+  WaitingRoom& waiting_room() { return waiting_room_; }
+  TextJudge& judge() const { return *judge_; }
+  const ModelLanguages& languages() const { return *languages_; }
 
   // How a prompt is read.
   std::vector<TokenId> prompt_ids(const std::string& text) const;
@@ -64,15 +76,18 @@ class ServedModel {
   std::vector<std::vector<TokenProbability>> score_now(const std::vector<PromptToScore>& prompts);
   Vectors embed_now(const std::vector<TextToRead>& texts);
   Embedder& loaded_embedder();
+  void begin_queue(const PretrainedModel& loaded, const QueueOptions& options);
 
   std::string name_;
   std::vector<std::string> adapters_;
+  const std::uint64_t number_;
   Model model_;
   OwnSettings own_;
   bool is_encoder_decoder_ = false;
   std::size_t longest_prompt_ = 0;
   std::optional<TokenId> bos_;
-  std::unique_ptr<TextFigures> figures_ = std::make_unique<TextFigures>();
+  std::shared_ptr<TextFigures> figures_;
+  WaitingRoom waiting_room_;
   std::mutex making_;
   // Once somebody asks for them.
   std::optional<Embedder> embedder_;
@@ -80,6 +95,8 @@ class ServedModel {
   std::optional<TokenNames> token_names_;
   Gathered<TextToRead, std::vector<float>> gathered_;
   Gathered<PromptToScore, std::vector<TokenProbability>> gathered_prompts_;
+  std::unique_ptr<TextJudge> judge_;
+  std::unique_ptr<ModelLanguages> languages_;
   // Last, so that it ends first: the texts that it breaks off are still told to all of the above.
   std::unique_ptr<GenerationQueue> queue_;
 };
@@ -88,27 +105,9 @@ class ServedModel {
 struct Asked {
   ServedModel& model;
   std::string name;
-  std::optional<std::int64_t> adapter;  // absent: it has none
-};
-
-class ServedModels {
- public:
-  // Error for two of one name.
-  ServedModels(const std::vector<NamedModel>& models, const QueueOptions& options);
-
-  // By the field "model", which may be missing if there is one model; its own name is without adapters.
-  // Refuses, with the names there are.
-  Asked find(const Fields& body) const;
-  const std::vector<std::unique_ptr<ServedModel>>& all() const { return models_; }
-  Json list() const;  // as the API of OpenAI has it
-  // One of the list. Refuses, with the names there are.
-  Json entry(const std::string& name) const;
-  RequestField field() const;  // "model", of every request
-
- private:
-  std::vector<std::string> names() const;
-
-  std::vector<std::unique_ptr<ServedModel>> models_;
+  std::optional<std::int64_t> adapter;     // absent: it has none
+  std::shared_ptr<ServedModel> held;       // until the request ends
+  std::shared_ptr<const void> place = {};  // reserved in the model's waiting room
 };
 
 }  // namespace attend::serve

@@ -21,6 +21,7 @@ struct ServerOptions {
   std::vector<std::string> origins;  // of pages that may ask from a browser; "*": all
   std::size_t connections = 10000;   // at a time; more are told to come later
   std::size_t requests = 1024;       // that are worked on or wait; more are told to come later
+  std::size_t inputs = 2048;         // texts of a request
   std::size_t threads = 16;          // on which handlers work
   std::size_t largest_header = std::size_t{32} << 10, largest_body = std::size_t{64} << 20;  // bytes
   std::size_t all_bodies = std::size_t{1} << 30;  // bytes of all requests together

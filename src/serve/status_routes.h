@@ -1,7 +1,7 @@
 // What a server says of itself: /health, /v1/models, and /metrics for Prometheus.
 #pragma once
 
-#include "serve/served_model.h"
+#include "serve/served_models.h"
 #include "serve/server.h"
 
 namespace attend::serve {

@@ -7,12 +7,42 @@
 
 namespace attend::serve {
 
+namespace {
+
+// Bytes of all texts, and token ids.
+std::size_t count_tokens_at_most(const Json& given) {
+  if (given.is_string()) return given.get_ref<const std::string&>().size();
+  if (given.is_number()) return 1;
+  std::size_t count = 0;
+  if (given.is_structured())
+    for (const Json& each : given) count += count_tokens_at_most(each);
+  return count;
+}
+
+// The fields that hold several prompts.
+std::size_t count_prompts(const Json& body) {
+  for (const char* field : {"prompt", "q"})
+    if (const auto found = body.find(field); found != body.end() && found->is_array() && !found->empty())
+      return found->front().is_number() ? 1 : found->size();
+  return 1;
+}
+
+}  // namespace
+
+std::shared_ptr<const void> reserve(ServedModel& model, const Fields& body, const TextBounds& bounds) {
+  return model.waiting_room().take({count_prompts(body.json()), count_tokens_at_most(body.json())},
+                                   [&] {
+                                     const QueueStatus now = model.queue()->status();
+                                     return WaitingRoom::Amount{now.waiting, now.waiting_tokens};
+                                   },
+                                   {bounds.waiting, bounds.waiting_tokens});
+}
+
 Asked find_generating(const ServedModels& models, const Fields& body, const TextBounds& bounds) {
-  const Asked asked = models.find(body);
+  Asked asked = models.find(body);
   if (asked.model.queue() == nullptr)
     fail("model: {} is a {}, which generates no text", asked.name, asked.model.model().architecture());
-  if (asked.model.queue()->status().waiting >= bounds.waiting)
-    refuse(429, fmt::format("{} requests are waiting already: come again later", bounds.waiting));
+  asked.place = reserve(asked.model, body, bounds);
   return asked;
 }
 
@@ -37,10 +67,9 @@ void submit(const std::shared_ptr<TextReader>& answer, const Asked& asked, const
             std::vector<QueueRequest> prompts) {
   GenerationQueue& queue = *asked.model.queue();
   std::vector<GenerationQueue::Ticket> tickets;
-  const auto cancel = [&queue](const std::vector<GenerationQueue::Ticket>& all) {
+  const auto cancel = [&queue, held = asked.held](const std::vector<GenerationQueue::Ticket>& all) {
     for (const GenerationQueue::Ticket ticket : all) queue.cancel(ticket);
   };
-  TextFigures& figures = asked.model.figures();
   try {
     for (std::size_t p = 0; p < prompts.size(); ++p) {
       QueueRequest& request = prompts[p];
@@ -53,8 +82,8 @@ void submit(const std::shared_ptr<TextReader>& answer, const Asked& asked, const
       request.likeliest = wishes.log_probabilities.value_or(0);
       request.shows_stop = false;
       if (wishes.stream) request.on_token = [answer, p](const QueueToken& token) { answer->take(p, token); };
-      request.on_end = [answer, p, &figures](const QueueResult& result) {
-        figures.add(result);
+      request.on_end = [answer, p, held = asked.held](const QueueResult& result) {
+        held->figures().add(result);
         answer->end(p, result);
       };
       tickets.push_back(queue.submit(std::move(request)));

@@ -2,13 +2,14 @@
 #pragma once
 
 #include "serve/pipe.h"
-#include "serve/served_model.h"
+#include "serve/served_models.h"
 
 namespace attend::serve {
 
 // What is asked of one model at most.
 struct TextBounds {
-  std::size_t waiting = 256;         // requests that wait
+  std::size_t waiting = 256;                           // prompts that wait
+  std::size_t waiting_tokens = std::size_t{1} << 20U;  // of these prompts
   std::int64_t new_tokens = 131072;  // of one request: times beams or texts, of all its prompts
 };
 
@@ -25,7 +26,11 @@ class TextReader {
   const std::shared_ptr<Pipe> pipe_ = std::make_shared<Pipe>();
 };
 
-// The model of a request. Refuses one that generates no text, and one for which too many wait.
+// Room among those that wait for a model, for the prompts of a request. It is taken before they are read,
+// when their tokens are not known yet: each byte counts as one. Refuses (429) if there is none; a request
+// that would wait alone always gets it.
+std::shared_ptr<const void> reserve(ServedModel& model, const Fields& body, const TextBounds& bounds);
+// The model of a request, with that room. Refuses a model that generates no text.
 Asked find_generating(const ServedModels& models, const Fields& body, const TextBounds& bounds);
 // Error for more new tokens than a request may ask for.
 void check_new_tokens(const Asked& asked, const Wishes& wishes, std::size_t prompts,

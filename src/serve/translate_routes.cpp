@@ -10,36 +10,35 @@ namespace {
 
 using namespace schema;  // NOLINT(google-build-using-namespace): a table of schemas
 
-using AllLanguages = std::vector<ModelLanguages>;
+using Models = std::vector<std::shared_ptr<ServedModel>>;
 
-std::map<std::string, std::set<std::string>> language_targets(const AllLanguages& all) {
-  std::map<std::string, std::set<std::string>> targets;
-  for (const ModelLanguages& each : all)
-    for (const std::string& source : each.sources())
-      targets[source].insert(each.targets().begin(), each.targets().end());
-  return targets;
-}
-
-Json list_languages(const AllLanguages& all) {
+Json list_languages(const Models& all) {
+  std::map<std::string, std::set<std::string>> by_source;
+  for (const auto& model : all) {
+    const ModelLanguages& its = model->languages();
+    for (const std::string& source : its.sources())
+      by_source[source].insert(its.targets().begin(), its.targets().end());
+  }
   Json languages = Json::array();
-  for (const auto& [source, targets] : language_targets(all))
+  for (const auto& [source, targets] : by_source)
     languages.push_back({{"code", source}, {"name", source}, {"targets", targets}});
   return languages;
 }
 
-const ModelLanguages& find_translator(const AllLanguages& all, const Fields& body) {
+std::shared_ptr<ServedModel> find_translator(const Models& all, const Fields& body) {
   const std::string source = body.text({"source"}), target = body.text({"target"});
   if (source == "auto")
     fail("source: no model here recognizes languages: expected the code of one, see /languages");
   const std::string name = body.text({"model"}, "");
-  for (const ModelLanguages& each : all)
-    if ((name.empty() || name == each.model().name()) && each.translates(source, target)) return each;
+  for (const auto& model : all)
+    if ((name.empty() || name == model->name()) && model->languages().translates(source, target))
+      return model;
   std::vector<std::string> pairs;
-  for (const ModelLanguages& each : all)
-    if (!each.sources().empty())
-      pairs.push_back(
-          each.many() ? fmt::format("{} (between {} languages)", each.model().name(), each.sources().size())
-                      : *each.sources().begin() + " to " + *each.targets().begin());
+  for (const auto& model : all)
+    if (const ModelLanguages& its = model->languages(); !its.sources().empty())
+      pairs.push_back(its.many()
+                          ? fmt::format("{} (between {} languages)", model->name(), its.sources().size())
+                          : *its.sources().begin() + " to " + *its.targets().begin());
   refuse(404, fmt::format("no model here translates from {} to {}; there are {}", source, target,
                           pairs.empty() ? "none that translate" : fmt::format("{}", fmt::join(pairs, ", "))));
 }
@@ -92,33 +91,32 @@ std::string translation_settings(const ServedModel& model, std::int64_t alternat
   return settings.dump();
 }
 
-Reply translate(const AllLanguages& all, const Fields& body, std::size_t most_waiting) {
-  const ModelLanguages& languages = find_translator(all, body);
-  GenerationQueue& queue = *languages.model().queue();
-  if (queue.status().waiting >= most_waiting)
-    refuse(429, fmt::format("{} requests are waiting already: come again later", most_waiting));
+Reply translate(const Models& all, const Fields& body, const TextBounds& bounds) {
+  const std::shared_ptr<ServedModel> model = find_translator(all, body);
+  const std::shared_ptr<const void> place = reserve(*model, body, bounds);
+  GenerationQueue& queue = *model->queue();
   const std::vector<std::string> texts = body.texts({"q"});
-  if (texts.size() > most_waiting) fail("q: expected at most {} texts, found {}", most_waiting, texts.size());
+  if (texts.size() > bounds.waiting)
+    fail("q: expected at most {} texts, found {}", bounds.waiting, texts.size());
   const std::int64_t alternatives = body.integer({"alternatives"}, 0, 0);
   const auto answer = std::make_shared<Translations>(texts.size(), body.json().at("q").is_string(),
                                                      static_cast<std::size_t>(alternatives));
   std::vector<GenerationQueue::Ticket> tickets;
-  const auto cancel = [&queue](const std::vector<GenerationQueue::Ticket>& some) {
+  const auto cancel = [&queue, model](const std::vector<GenerationQueue::Ticket>& some) {
     for (const GenerationQueue::Ticket ticket : some) queue.cancel(ticket);
   };
-  TextFigures& figures = languages.model().figures();
   try {
     for (std::size_t i = 0; i < texts.size(); ++i) {
       QueueRequest request;
       request.prompt = texts[i];
-      request.settings = translation_settings(languages.model(), alternatives);
-      if (languages.many()) {
+      request.settings = translation_settings(*model, alternatives);
+      if (model->languages().many()) {
         request.source_language = body.text({"source"});
         request.target_language = body.text({"target"});
       }
-      if (!languages.model().adapters().empty()) request.adapter = -1;
-      request.on_end = [answer, i, &figures](const QueueResult& result) {
-        figures.add(result);
+      if (!model->adapters().empty()) request.adapter = -1;
+      request.on_end = [answer, i, model](const QueueResult& result) {
+        model->figures().add(result);
         answer->end(i, result);
       };
       tickets.push_back(queue.submit(std::move(request)));
@@ -133,15 +131,13 @@ Reply translate(const AllLanguages& all, const Fields& body, std::size_t most_wa
 
 }  // namespace
 
-void add_translate_routes(Server& server, const ServedModels& models, std::size_t most_waiting) {
-  const auto all = std::make_shared<AllLanguages>();
-  for (const auto& model : models.all()) all->emplace_back(*model);
+void add_translate_routes(Server& server, const ServedModels& models, const TextBounds& bounds) {
   const RequestField key = {"api_key", text(), "has no effect; see --key"};
   Endpoint endpoint = {
       .path = "/translate",
       .group = "translation",
       .summary = "Texts in another language, as LibreTranslate has it",
-      .fields = {{"q", any_of({name(), list(name(), 1)}), "a text or several", true},
+      .fields = {{"q", any_of({name(), list(name(), 1)}), "a text or several", true, true},
                  {"source", name(), "its language: a code of /languages", true},
                  {"target", name(), "that of the translation", true},
                  {"format", one_of({"text"}), "there is text alone"},
@@ -151,7 +147,7 @@ void add_translate_routes(Server& server, const ServedModels& models, std::size_
       .reply = {{"type", "object"}, {"required", {"translatedText"}}},
       .is_form = true};
   server.add(endpoint,
-             [all, most_waiting](const Fields& body) { return translate(*all, body, most_waiting); });
+             [&models, bounds](const Fields& body) { return translate(models.all(), body, bounds); });
 
   const Json language =
       object({{"code", text()}, {"name", text()}, {"targets", list(text())}}, {"code", "name", "targets"});
@@ -160,7 +156,7 @@ void add_translate_routes(Server& server, const ServedModels& models, std::size_
               .group = "translation",
               .summary = "The languages of all models that translate",
               .reply = list(language)},
-             [all](const Fields&) { return reply(list_languages(*all)); });
+             [&models](const Fields&) { return reply(list_languages(models.all())); });
 
   server.add({.path = "/detect",
               .group = "translation",

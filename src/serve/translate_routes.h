@@ -1,12 +1,13 @@
 // Translations in the shape of LibreTranslate's API.
 #pragma once
 
-#include "serve/served_model.h"
+#include "serve/served_models.h"
 #include "serve/server.h"
+#include "serve/text_requests.h"
 
 namespace attend::serve {
 
 // `models` must outlive the server.
-void add_translate_routes(Server& server, const ServedModels& models, std::size_t most_waiting);
+void add_translate_routes(Server& server, const ServedModels& models, const TextBounds& bounds);
 
 }  // namespace attend::serve

@@ -113,7 +113,7 @@ void add_embedding_route(Server& server, ServedModels& models) {
   const RequestFields fields = {
       models.field(),
       {"input", any_of({name(), list(name(), 1), ids(), list(ids(), 1)}),
-       "a text, or the ids of its tokens, or several of either", true},
+       "a text, or the ids of its tokens, or several of either", true, true},
       {"encoding_format", one_of({"float", "base64"}),
        "base64: the numbers as bytes, float32 in little-endian order"},
       {"dimensions", integer(1), "size of the vectors: they are cut to their first numbers and normalized"},

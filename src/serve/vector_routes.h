@@ -1,7 +1,7 @@
 // /v1/embeddings, as OpenAI's API has it; and a model's tokens, /tokenize and /detokenize.
 #pragma once
 
-#include "serve/served_model.h"
+#include "serve/served_models.h"
 #include "serve/server.h"
 
 namespace attend::serve {

@@ -130,13 +130,17 @@ struct GenerationQueue::State : GeneratingModel {
   std::optional<ChatTemplate> chat_template;
   std::string no_conversations;  // the reason
   ContinuousBatch batch;
+  std::int64_t max_prompt_tokens;
   std::jthread steps;  // ends first
 
   State(const ModelDirectory& directory, const QueueOptions& options)
       : GeneratingModel(directory),
         languages(tokenizers, directory.path()),
-        batch(model,
-              {.cache = {.bytes = options.cache_bytes.value_or(0)}, .batch_tokens = options.batch_tokens}) {
+        batch(model, {.cache = {.bytes = options.cache_bytes.value_or(0)},
+                      .batch_tokens = options.batch_tokens,
+                      .prompt_step_tokens = options.prompt_step_tokens,
+                      .max_queue_seconds = options.max_queue_seconds}),
+        max_prompt_tokens(options.max_prompt_tokens) {
     read_template(options.chat_template, directory.path());
     steps = std::jthread([this](const std::stop_token& stop) {
       batch.run(stop);
@@ -179,6 +183,9 @@ GenerationQueue::Ticket GenerationQueue::submit(QueueRequest request) {
                             /*rule=*/{}, work->stops());
   const ErrorScope scope(ErrorKind::input);
   work->read();
+  if (const std::int64_t most = state_->max_prompt_tokens, found = std::ssize(work->prompt.ids);
+      most > 0 && found > most)
+    fail("the prompt has {} tokens: expected at most {}", found, most);
   BatchRequest asked{work->prompt, settings};
   if (work->request.on_token)
     asked.on_token = [work](std::size_t text, const ChosenToken& token) { work->take(text, token); };

@@ -75,6 +75,14 @@ class Server:
         equal("the last event", lines[-1], "data: [DONE]")
         return [json.loads(line.removeprefix("data: ")) for line in lines[:-1]]
 
+    def stream_now(self, path, **body):
+        """The events of a stream as they come."""
+        connection = self.connect()
+        connection.request("POST", path, json.dumps({**body, "stream": True}).encode())
+        for line in connection.getresponse():
+            if line.startswith(b"data: {"):
+                yield json.loads(line[len(b"data: ") :])
+
     def raw(self, data):
         """A connection on which this was sent."""
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)

@@ -33,6 +33,21 @@ TEST(Endpoint, ChecksRequests) {
                check({{"name", "a"}, {"tools", {1}}}));
 }
 
+TEST(Endpoint, LimitsInputs) {
+  const Endpoint path = {.path = "/texts",
+                         .group = "texts",
+                         .summary = "Texts",
+                         .fields = {{"input", schema::anything(), "texts or ids", true, true}}};
+  const auto check_two = [&](const Json& input) {
+    check_inputs(Fields({{"input", input}}, "the request"), path, 2);
+  };
+  check_two({"a", "b"});
+  check_two({1, 2, 3});  // the ids of one text
+  check_two({{1, 2, 3}, {4}});
+  EXPECT_ERROR("input: expected at most 2 inputs in a request, found 3", check_two({"a", "b", "c"}));
+  EXPECT_ERROR("input: expected at most 2 inputs in a request, found 3", check_two({{1}, {2}, {3}}));
+}
+
 TEST(Endpoint, IsADocumentForPrograms) {
   const Json document = openapi({kPath}, /*has_key=*/true);
   const Json& operation = document["paths"]["/v1/things/{name}"]["post"];

@@ -2,6 +2,8 @@
 // the file is the same.
 #include "base/error.h"
 #include "base/file.h"
+#include "serve/adapter_routes.h"
+#include "serve/explain_routes.h"
 #include "serve/judge_routes.h"
 #include "serve/page_routes.h"
 #include "serve/response_routes.h"
@@ -25,7 +27,9 @@ std::string page() {
   add_response_route(server, models, {});
   add_embedding_route(server, models);
   add_judge_routes(server, models);
-  add_translate_routes(server, models, 256);
+  add_explain_routes(server, models, {});
+  add_translate_routes(server, models, {});
+  add_adapter_routes(server, models, {"."});
   add_token_routes(server, models);
   add_status_routes(server, models);
   add_page_routes(server, models);

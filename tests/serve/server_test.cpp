@@ -1,6 +1,8 @@
 // The server without models: statuses, and how long the line before it may be.
 #include "serve/server.h"
 
+#include <attend/queue_status.h>
+
 #include "temporary_directory.h"
 
 #include <charconv>
@@ -44,6 +46,7 @@ TEST(Server, SaysWhoseFaultAnErrorIs) {
   EXPECT_EQ(status(Error("", ErrorKind::model)), 500);
   EXPECT_EQ(status(Error("", ErrorKind::system)), 500);
   EXPECT_EQ(status(std::bad_alloc()), 500);
+  EXPECT_EQ(status(WaitedTooLong("")), 503);
   EXPECT_EQ(status(7), 500);
   try {
     refuse(429, "come again");

@@ -177,6 +177,30 @@ TEST(GenerationQueue, CallbacksComeOnceAndFromItsThread) {
   EXPECT_TRUE(contains(refusals.back(), "takes no more"));
 }
 
+TEST(GenerationQueue, LimitsPromptsAndTheirWaiting) {
+  const LetterModel files("gpt2-generation");
+  // One prompt that must be read whole is in work at a time, and so the second one waits.
+  GenerationQueue queue(
+      files.path(),
+      {.prompt_step_tokens = 0, .batch_tokens = 4, .max_prompt_tokens = 3, .max_queue_seconds = 0.02});
+  const std::string settings = R"({"max_new_tokens": 30, "do_sample": false, "eos_token_id": null})";
+  EXPECT_ERROR("the prompt has 4 tokens: expected at most 3", queue.submit({.prompt = "abca"}));
+  std::promise<QueueResult> first, second;
+  queue.submit(
+      {.prompt = "abc",
+       .settings = settings,
+       .on_token = [](const QueueToken&) { std::this_thread::sleep_for(std::chrono::milliseconds(5)); },
+       .on_end = [&](const QueueResult& result) { first.set_value(result); }});
+  queue.submit({.prompt = "bca", .settings = settings, .on_end = [&](const QueueResult& result) {
+                  second.set_value(result);
+                }});
+  EXPECT_EQ(queue.status().waiting_tokens % 3, 0u);
+  const QueueResult late = second.get_future().get();
+  EXPECT_EQ(late.end, QueueEnd::failed);
+  EXPECT_THROW(std::rethrow_exception(late.error), WaitedTooLong);
+  EXPECT_EQ(first.get_future().get().end, QueueEnd::finished);
+}
+
 TEST(GenerationQueue, NoMemoryEndsARequestAndNotTheProcess) {
   const LetterModel files("gpt2-generation");
   GenerationQueue queue(files.path());

@@ -51,8 +51,10 @@ class Decoder {
     // Positions as the model counts them, instead of as the original's generate() does, which counts from 0
     // for RoBERTa too.
     bool counts_positions = false;
+    // The tokens begin with the prompt's first one. Those that the text has read already are not read again.
+    bool from_start = false;
   };
-  // These scores, feed by feed: [rows, V], float32 on the CPU.
+  // These scores, feed by feed: [rows, V], float32 on the CPU. If no feed has any: [0].
   virtual Tensor step(std::span<const Feed> feeds) = 0;
 
   // How many tokens the model has places for behind `first` ones; the last of a text is never read.
@@ -79,6 +81,12 @@ class Decoder {
   virtual std::int64_t tokens_read() const { return 0; }
   // The most that a step takes for this.
   virtual std::int64_t pages_for(const Feed& /*feed*/) const { return 0; }
+
+  // May this prompt be read in pieces, one in each step (Feed::from_start)? All pieces but the last end with
+  // a whole page, and none has a single token: attention rounds a single query otherwise than several.
+  virtual bool reads_in_pieces(const Prompt& /*prompt*/) const { return false; }
+  // How many tokens of such a prompt need not be read, because the text has read them or others have.
+  virtual std::int64_t known_tokens(const Feed& /*feed*/) const { return 0; }
 };
 
 // How much memory keys and values may take; 0: not said. Both said: the smaller counts. Nothing said: half of

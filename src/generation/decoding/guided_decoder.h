@@ -31,6 +31,8 @@ class GuidedDecoder : public Decoder {
   std::int64_t room(std::int64_t first) const override { return decoder_->room(first); }
   bool has_encoder() const override { return decoder_->has_encoder(); }
   bool scores_several() const override { return decoder_->scores_several(); }
+  bool reads_in_pieces(const Prompt& prompt) const override { return decoder_->reads_in_pieces(prompt); }
+  std::int64_t known_tokens(const Feed& feed) const override { return decoder_->known_tokens(feed); }
   bool reads_padding() const override { return decoder_->reads_padding(); }
   std::int64_t max_pages() const override { return decoder_->max_pages(); }
   std::int64_t pages_in_use() const override { return decoder_->pages_in_use(); }

@@ -258,9 +258,20 @@ std::vector<std::int64_t> PagedDecoder::tokens_of(const Feed& feed) const {
 
 std::int64_t PagedDecoder::pages_for(const Feed& feed) const {
   const std::vector<std::int64_t> tokens = tokens_of(feed);
-  const std::int64_t pages = cache_.pages_to_extend(feed.sequence, std::ssize(tokens));
-  const auto adapter = adapter_of_.at(static_cast<std::size_t>(feed.sequence));
-  return begins(feed) ? pages - cache_.pages_shared(tokens, kind_of(adapter)) : pages;
+  return is_shareable(feed) ? cache_.pages_to_read(feed.sequence, tokens)
+                            : cache_.pages_to_extend(feed.sequence, std::ssize(tokens));
+}
+
+// Virtual tokens and prefixes come before the first piece alone, and positions of its own count from the
+// whole prompt.
+bool PagedDecoder::reads_in_pieces(const Prompt& prompt) const {
+  Stack decoder = network_of(prompt.adapter)->decoder;
+  return !has_encoder() && !decoder->spec().prompts_are_whole() && prompt.positions.empty() &&
+         decoder->virtual_rows(prompt.adapter) == 0;
+}
+
+std::int64_t PagedDecoder::known_tokens(const Feed& feed) const {
+  return is_shareable(feed) ? cache_.known_tokens(feed.sequence, feed.tokens) : 0;
 }
 
 Tensor PagedDecoder::step(std::span<const Feed> feeds) {
@@ -297,7 +308,7 @@ Tensor PagedDecoder::read(Transformer& network, std::span<const Feed> feeds) {
   std::vector<std::optional<std::int64_t>> row_adapters, scored_adapters;
   CacheUse use{&cache_, {}};
   for (const Feed& feed : feeds) {
-    const bool is_prompt = begins(feed);
+    const bool is_prompt = is_shareable(feed);
     const std::vector<std::int64_t> whole = tokens_of(feed);
     if (is_prompt) cache_.share(feed.sequence, whole);
     const std::int64_t first = cache_.length(feed.sequence);
@@ -331,6 +342,7 @@ Tensor PagedDecoder::read(Transformer& network, std::span<const Feed> feeds) {
       const Tensor rows = batch.offsets.part(hidden, static_cast<std::int64_t>(i));
       *feed.hidden = rows.narrow(0, rows.size(0) - count, count).to(kFloat).clone();
     }
+  if (scored.empty()) return ops::zeros({0});
   if (scored.size() < ids.size()) hidden = hidden.index_select(0, ops::tensor(scored, kLong));  // [rows, d]
   pass.adapters = choose_adapters(scored_adapters);
   return network->language_model_head(hidden, pass).to(kFloat).contiguous();

@@ -28,6 +28,8 @@ class PagedDecoder : public Decoder {
   bool scores_several() const override {
     return network_->decoder->spec().layers.front().self_attention.causal;
   }
+  bool reads_in_pieces(const Prompt& prompt) const override;
+  std::int64_t known_tokens(const Feed& feed) const override;
   bool has_encoder() const override { return network_->is_encoder_decoder(); }
   std::int64_t max_pages() const override { return cache_.max_pages(); }
   std::int64_t pages_in_use() const override { return cache_.pages_in_use(); }
@@ -40,10 +42,10 @@ class PagedDecoder : public Decoder {
  private:
   // A prompt that may share pages: not one whose hidden states are all asked for, or whose positions are
   // other ones, or that stands behind the keys and values of a prefix, or whose beginning depends on its end.
-  bool begins(const Feed& feed) const {
+  bool is_shareable(const Feed& feed) const {
     return !has_encoder() && !network_->decoder->spec().prompts_are_whole() && !feed.hidden &&
            first_position(feed) == 0 && positions_of_[static_cast<std::size_t>(feed.sequence)].empty() &&
-           cache_.length(feed.sequence) == 0;
+           (feed.from_start || cache_.length(feed.sequence) == 0);
   }
   std::int64_t first_position(const Feed& feed) const {
     return feed.counts_positions ? network_->decoder->embeddings->first_position() : 0;
