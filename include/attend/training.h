@@ -33,6 +33,8 @@ struct Recipe {
   std::filesystem::path generator;  // replaced-tokens: the generator model
   // Distillation: the teacher model, or a file with its scores (see `save_scores`).
   std::filesystem::path teacher;
+  // preferences: the model that this one is compared with. Empty: the model as it starts.
+  std::filesystem::path reference;
   bool resume = false;  // continue from the newest checkpoint in `output`
   // Always make a new head. Otherwise the model's own head continues training, with its labels and ids, if it
   // fits the objective and knows all labels of the data.
@@ -46,8 +48,11 @@ struct Recipe {
   // scored-pairs: the scores for cosines of 0 and 1. Absent: scores from -1 to 1 are cosines, others are
   // divided by the first of 5, 10 and 100 that none exceeds.
   std::optional<std::pair<double, double>> score_range;
-  std::int64_t max_length = 0;  // max tokens of an example; 0: the model's maximum, at most 512
-  std::int64_t length = 0;      // tokens per block of running text; 0: max_length
+  // Max tokens of an example; 0: the model's maximum, at most 512 (chat, preferences: 1024).
+  std::int64_t max_length = 0;
+  std::int64_t length = 0;  // tokens per block of running text; 0: max_length
+  // chat, preferences: a Jinja template, or the name of one of the model's; empty: the model's default.
+  std::string chat_template;
   // For models that know the language of a token (XLM): one language per file, or one for all; names of
   // config.json's lang2id, or numbers. Empty: by file extension (train.en).
   std::vector<std::string> languages;
@@ -72,10 +77,12 @@ struct Recipe {
   bool augment_flip = false;
 
   // Losses.
-  double label_smoothing = 0;
-  double r_drop = 0;                 // weight of R-Drop (Liang et al. 2021)
-  double discriminator_weight = 50;  // replaced-tokens
-  double scale = 20;                 // pairs: a factor on the cosines
+  double label_smoothing = 0;         // preferences: the share of pairs that are taken to be swapped
+  double beta = 0.1;                  // preferences: how closely the model stays with its reference
+  std::string loss_type = "sigmoid";  // preferences: or "robust", "hinge", "ipo"
+  double r_drop = 0;                  // weight of R-Drop (Liang et al. 2021)
+  double discriminator_weight = 50;   // replaced-tokens
+  double scale = 20;                  // pairs: a factor on the cosines
   std::vector<std::int64_t>
       matryoshka;          // pairs, scored-pairs: these first numbers of a vector must do alone too
   double temperature = 2;  // distillation

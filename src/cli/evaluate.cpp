@@ -8,6 +8,7 @@
 #include "cli/generation_options.h"
 #include "cli/model_option.h"
 #include "cli/table_options.h"
+#include "cli/talk_options.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
 #include "formats/json.h"
@@ -22,11 +23,24 @@ namespace {
 
 // The last of these are objectives, by name except similarity: they define how data is read and what is
 // measured.
-const std::vector<std::string> kTasks = {
-    "translation",          "summarization",      "perplexity",      "watermark",
-    "language-model",       "classification",     "regression",      "multi-label",
-    "token-classification", "question-answering", "multiple-choice", "similarity",
-    "image-classification", "causal-lm",          "masked-lm",       "pairs"};
+const std::vector<std::string> kTasks = {"translation",
+                                         "summarization",
+                                         "perplexity",
+                                         "watermark",
+                                         "language-model",
+                                         "classification",
+                                         "regression",
+                                         "multi-label",
+                                         "token-classification",
+                                         "question-answering",
+                                         "multiple-choice",
+                                         "similarity",
+                                         "image-classification",
+                                         "causal-lm",
+                                         "masked-lm",
+                                         "pairs",
+                                         "chat",
+                                         "preferences"};
 
 struct EvaluateArguments {
   std::string task;
@@ -34,6 +48,9 @@ struct EvaluateArguments {
   std::vector<std::string> data;
   TranslateOptions options;
   std::string tokenize = "13a", save, save_scores, generation_config, format, columns;
+  std::string chat_template, loss_type = "sigmoid";
+  std::filesystem::path reference;
+  double beta = 0.1;
   std::optional<bool> header;
   std::optional<std::pair<double, double>> score_range;
   bool lowercase = false, lines = false, tokens = false, json = false;
@@ -98,6 +115,10 @@ void evaluate_objective(const EvaluateArguments& a) {
   recipe.header = a.header;
   recipe.score_range = a.score_range;
   recipe.save_scores = a.save_scores;
+  recipe.chat_template = a.chat_template;
+  recipe.reference = a.reference;
+  recipe.beta = a.beta;
+  recipe.loss_type = a.loss_type;
   Json figures;
   std::string text;
   for (const auto& [name, value] : attend::evaluate(recipe)) {
@@ -215,7 +236,9 @@ int evaluate(int argc, char** argv) {
       "multiple-choice, image-classification: the metrics of a fine-tuned model on data in the formats of "
       "attend train. Labels are the model's, by name or number.\nsimilarity: correlation of the cosines of "
       "sentence pairs with their scores. pairs: how often the matching text is the nearest of all "
-      "(recall@1).\nwatermark: whether lines carry the watermark of a watermarking_config: z is how many "
+      "(recall@1). chat: loss and perplexity of the assistant's words. preferences: how often the better "
+      "answer is the one that the model prefers more than --reference does, or than without its "
+      "adapter.\nwatermark: whether lines carry the watermark of a watermarking_config: z is how many "
       "standard deviations the number of marked tokens is above that of unmarked texts, p the fraction of "
       "unmarked texts with such a z.",
       "attend evaluate translation en-de-trained test.en test.de\n"
@@ -244,6 +267,7 @@ int evaluate(int argc, char** argv) {
       ->check(not_negative());
   add_table_options(parser.app(), {a.format, a.columns, a.header});
   add_score_range(parser.app(), a.score_range);
+  add_talk_options(parser.app(), {a.chat_template, a.reference, a.beta, a.loss_type});
   parser.app()
       .add_option("--length", a.length, "Tokens of a window or block; 0: all positions of the model")
       ->check(not_negative());

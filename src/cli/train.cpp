@@ -4,6 +4,7 @@
 #include "base/interrupt.h"
 #include "cli/model_option.h"
 #include "cli/table_options.h"
+#include "cli/talk_options.h"
 #include "cli/verb.h"
 #include "parallel/ranks.h"
 
@@ -41,6 +42,7 @@ void add_data_options(CLI::App& app, Recipe& r) {
   app.add_option("--teacher", r.teacher,
                  "Distillation: a trained model to learn from, in addition to the labels, or a file from "
                  "attend evaluate --save-scores");
+  add_talk_options(app, {r.chat_template, r.reference, r.beta, r.loss_type});
   add_table_options(app, {r.format, r.columns, r.header});
   add_score_range(app, r.score_range);
   app.add_option("--max-length", r.max_length,
@@ -85,7 +87,9 @@ void add_corruption_options(CLI::App& app, Recipe& r) {
 }
 
 void add_loss_options(CLI::App& app, Recipe& r) {
-  app.add_option("--label-smoothing", r.label_smoothing, "Label smoothing of the loss")->check(share());
+  app.add_option("--label-smoothing", r.label_smoothing,
+                 "Label smoothing of the loss; preferences: the share of pairs that are taken to be swapped")
+      ->check(share());
   app.add_option("--r-drop", r.r_drop,
                  "R-Drop: compute each batch twice, with different dropout, and weight the difference of the "
                  "predictions by this; 5 for translation; a step takes twice as long")

@@ -57,8 +57,10 @@ LossAndGradients losses_of_rows(const Tensor& hidden, const Tensor& weight, cons
   LossAndGradients result;
   if (with_gradients) {
     result.hidden = ops::empty_like(hidden);
-    result.weight = T > 0 ? ops::empty_like(weight) : ops::zeros_like(weight);
-    if (bias.defined()) result.bias = ops::zeros_like(bias);
+    // A frozen matrix needs none, and it would cost as much as the scores.
+    if (ops::needs_gradient(weight))
+      result.weight = T > 0 ? ops::empty_like(weight) : ops::zeros_like(weight);
+    if (ops::needs_gradient(bias)) result.bias = ops::zeros_like(bias);
   }
   const Tensor losses = ops::empty({readings, T}, hidden.type());
   const std::int64_t block = vocabulary_block(hidden.size(1), V);
@@ -88,7 +90,7 @@ LossAndGradients losses_of_rows(const Tensor& hidden, const Tensor& weight, cons
     // `scores` hold their own gradients now.
     for (std::int64_t r = 0; r < readings; ++r) {
       to_hidden->multiply(result.hidden.narrow(0, r * T + begin, rows), scores[r]);
-      matrix_product(result.weight, scores[r].t(), x[r], begin > 0 || r > 0);
+      if (result.weight.defined()) matrix_product(result.weight, scores[r].t(), x[r], begin > 0 || r > 0);
       if (result.bias.defined()) result.bias += scores[r].sum(0);
     }
   }

@@ -1,21 +1,20 @@
 #include "objectives/causal_language_model.h"
 
 #include "objectives/kinds.h"
-#include "objectives/masked_language_model.h"
+#include "objectives/next_tokens.h"
 #include "objectives/text_streams.h"
 #include "objectives/token_ids.h"
 
 namespace attend {
 
 CausalLanguageModel::CausalLanguageModel(TokenRows text, std::int64_t length, bool remembers,
-                                         double router_loss)
-    : text_(std::move(text)), length_(length), remembers_(remembers), router_loss_(router_loss) {
+                                         double expert_balance)
+    : text_(std::move(text)), length_(length), remembers_(remembers), expert_balance_(expert_balance) {
   if (text_.total() <= length) fail("{} tokens of text are too few for blocks of {}", text_.total(), length);
 }
 
 std::vector<Term> CausalLanguageModel::terms() const {
-  if (router_loss_ == 0) return Objective::terms();
-  return {{"next token"}, {"balance of experts", router_loss_}};
+  return next_token_terms(expert_balance_);
 }
 
 void CausalLanguageModel::begin_epoch(std::uint64_t seed, std::int64_t epoch) {
@@ -46,7 +45,7 @@ Batch CausalLanguageModel::collate(std::span<const std::int64_t> examples, const
   batch.tokens = TokenBatch::from(inputs);
   batch.token_labels = joined(labels);
   batch.continues = remembers_ && examples.front() != 0;
-  batch.counts.assign(terms().size(), batch.token_labels.numel());
+  count_next_tokens(batch, expert_balance_);
   return batch;
 }
 
@@ -67,19 +66,14 @@ Losses CausalLanguageModel::losses(Trainee& trainee, const Batch& batch, Pass& p
     const Tensor loss = streamed_loss(trainee, batch, pass, options);
     return {{loss}, loss.detach()};
   }
-  const TokenPredictions made = predict_tokens(trainee, batch, pass, options);
-  std::vector<Tensor> sums{made.loss};
-  if (router_loss_ != 0) sums.push_back(made.balance * static_cast<double>(batch.token_labels.numel()));
-  return {sums, made.loss.detach(), made.hidden};
+  return next_token_losses(trainee, batch, pass, options, expert_balance_);
 }
 
 namespace {
 
 std::unique_ptr<Objective> make_causal(const Setting& setting) {
+  check_left_to_right(setting);
   const StackSpec& stack = setting.spec.decoder ? *setting.spec.decoder : *setting.spec.encoder;
-  if (!stack.layers.front().self_attention.causal)
-    fail("{}: expected a model that reads from left to right; config.json says it with \"causal\": true",
-         setting.directory.path().string());
   const std::int64_t most = readable_tokens(setting, stack), wanted = wanted_length(setting.recipe);
   constexpr std::int64_t kUsual = 512;  // where positions have no end
   const bool endless = most == std::numeric_limits<std::int64_t>::max();
@@ -89,7 +83,7 @@ std::unique_ptr<Objective> make_causal(const Setting& setting) {
   return std::make_unique<CausalLanguageModel>(
       tokenize_running_text(plain_tokenizer(setting), setting.files, options),
       wanted > 0 ? std::min(wanted, most) : (endless ? kUsual : most), setting.spec.decoder && stack.memory,
-      setting.spec.router_loss ? setting.spec.router_loss->factor : 0);
+      expert_balance(setting));
 }
 
 }  // namespace

@@ -11,9 +11,10 @@ namespace attend {
 
 class CausalLanguageModel : public Objective {
  public:
-  // Blocks of `length` tokens. `remembers`: each is read behind the one before it. `router_loss`: the factor
-  // of a second term that keeps experts equally busy; 0: none. Error if the text is shorter than one block.
-  CausalLanguageModel(TokenRows text, std::int64_t length, bool remembers = false, double router_loss = 0);
+  // Blocks of `length` tokens. `remembers`: each is read behind the one before it. `expert_balance`: the
+  // factor of a second term that keeps experts equally busy; 0: none. Error if the text is shorter than one
+  // block.
+  CausalLanguageModel(TokenRows text, std::int64_t length, bool remembers = false, double expert_balance = 0);
 
   std::vector<Term> terms() const override;
   void begin_epoch(std::uint64_t seed, std::int64_t epoch) override;
@@ -30,7 +31,7 @@ class CausalLanguageModel : public Objective {
   TokenRows text_;
   std::int64_t length_, first_ = 0;
   bool remembers_;
-  double router_loss_;
+  double expert_balance_;
 };
 
 }  // namespace attend

@@ -1,12 +1,10 @@
 #include "objectives/distillation.h"
 
 #include "models/forward.h"
-#include "models/head.h"
 #include "nn/label_loss.h"
 #include "nn/vocabulary_scores.h"
+#include "objectives/frozen_model.h"
 #include "objectives/token_ids.h"
-
-#include <algorithm>
 
 namespace attend {
 namespace {
@@ -23,18 +21,6 @@ bool is_over_labels(Head head) {
 
 const StackSpec& top_of(const ModelSpec& spec) {
   return spec.decoder ? *spec.decoder : *spec.encoder;
-}
-
-// Student and teacher must share a vocabulary, because the loss compares their scores token by token.
-void check_tokens(const Tokenizer& student, const Tokenizer& teacher, const std::string& source) {
-  const std::size_t ours = student.vocabulary_size(), theirs = teacher.vocabulary_size();
-  for (std::size_t i = 0; i < std::max(ours, theirs); ++i) {
-    const auto id = static_cast<TokenId>(i);
-    const auto a = student.id_to_token(id), b = teacher.id_to_token(id);
-    if (a != b)
-      fail("--teacher {}: expected the student's tokens, found \"{}\" where the student has \"{}\" (id {})",
-           source, b.value_or(""), a.value_or(""), id);
-  }
 }
 
 // How many rows the last hidden states have.
@@ -56,35 +42,16 @@ Tensor labelled_rows(const Tensor& labels) {
 
 PretrainedModel load_teacher(const Setting& setting, const ObjectiveKind& kind) {
   const Recipe& recipe = setting.recipe;
-  const ModelSpec& student = setting.spec;
-  const std::string source = recipe.teacher.string();
   if (kind.join != nullptr || (!is_over_vocabulary(kind.head) && !is_over_labels(kind.head)))
     fail(
         "--teacher: {} has neither one model's scores over labels nor over a vocabulary, which could be "
         "learned",
         kind.name);
-  const ModelDirectory directory(recipe.teacher);
-  const Family& family = find_family(directory.config());
-  const std::vector<std::string> own = directory.architectures();
-  PretrainedModel teacher = PretrainedModel::load(
-      directory,
-      {.architecture = architecture_for(family, kind.head, own.empty() ? std::string() : own.front()),
-       .packs = false});  // vocabulary_scores() reads the matrix itself
-  const ModelSpec& spec = teacher.network()->spec();
-  if (!spec.encoder != !student.encoder || !spec.decoder != !student.decoder)
-    fail("--teacher {}: expected as many stacks as the student has: an encoder, a decoder or both", source);
-  const StackSpec &theirs = top_of(spec), &ours = top_of(student);
-  if (theirs.embeddings.vocabulary != ours.embeddings.vocabulary && is_over_vocabulary(kind.head))
-    fail("--teacher {}: expected the student's vocabulary of {} tokens, found {}", source,
-         ours.embeddings.vocabulary, theirs.embeddings.vocabulary);
-  if (recipe.hidden_weight > 0 && theirs.width() != ours.width())
+  PretrainedModel teacher = load_frozen(setting, kind, recipe.teacher, "--teacher");
+  const std::int64_t theirs = top_of(teacher.network()->spec()).width(), ours = top_of(setting.spec).width();
+  if (recipe.hidden_weight > 0 && theirs != ours)
     fail("--hidden-weight: expected a teacher whose hidden states are as wide as the student's, {}, found {}",
-         ours.width(), theirs.width());
-  if (setting.tokenizers.source) {
-    const TokenizerPair others = TokenizerPair::from_file(recipe.teacher);
-    check_tokens(*setting.tokenizers.source, *others.source, source);
-    check_tokens(*setting.tokenizers.target, *others.target, source);
-  }
+         ours, theirs);
   return teacher;
 }
 
@@ -196,9 +163,7 @@ Losses Distillation::losses(Trainee& trainee, const Batch& batch, Pass& pass,
 Losses Distillation::ask_teacher(const Batch& batch, const Pass& pass) const {
   if (const auto* stored = std::get_if<StoredScores>(&teacher_))
     return {.sums = {}, .scores = stored->scores.index_select(0, ops::tensor(batch.examples))};
-  Pass reading = Pass::inference();
-  reading.gradients = false;
-  reading.bfloat16 = pass.bfloat16;
+  Pass reading = frozen_pass(pass);
   const PassScope scope(reading);
   Trainee teacher = std::get<Trainee>(teacher_);
   Batch read = batch;

@@ -8,6 +8,6 @@ namespace attend {
 extern const ObjectiveKind kSequenceToSequence, kCausalLanguageModel, kMaskedLanguageModel, kClassification,
     kRegression, kMultiLabel, kNextSentence, kSentenceOrder, kReplacedTokens, kTranslationLanguageModel,
     kSpanCorruption, kDenoising, kPermutationLanguageModel, kTokenClassification, kQuestionAnswering,
-    kMultipleChoice, kPairs, kScoredPairs, kImageClassification, kMaskedImages;
+    kMultipleChoice, kPairs, kScoredPairs, kImageClassification, kMaskedImages, kChat, kPreferences;
 
 }  // namespace attend

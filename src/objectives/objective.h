@@ -22,10 +22,12 @@
 
 namespace attend {
 
-// A part of a loss. The total loss is the sum of weight * (sum over labels) / (number of labels).
+// A part of a loss. The total loss is the sum of weight * (sum over labels) / (number of labels). A weight of
+// 0 makes it a figure of the log, of which nothing is learned.
 struct Term {
   std::string name;
   double weight = 1;
+  bool higher_is_better = false;
 };
 
 // The randomness of an example, which follows from the seed, the epoch and the example's index.

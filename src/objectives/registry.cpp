@@ -24,6 +24,8 @@ constexpr std::array kKinds = {
     &kTokenClassification,
     &kQuestionAnswering,
     &kMultipleChoice,
+    &kChat,
+    &kPreferences,
     &kPairs,
     &kScoredPairs,
     &kImageClassification,
@@ -70,11 +72,11 @@ std::int64_t wanted_length(const Recipe& recipe) {
   return recipe.length > 0 ? recipe.length : recipe.max_length;
 }
 
-std::int64_t longest_text(const Setting& setting) {
+std::int64_t longest_text(const Setting& setting, std::int64_t usual) {
   const StackSpec& stack = setting.spec.encoder ? *setting.spec.encoder : *setting.spec.decoder;
   const std::int64_t readable = readable_tokens(setting, stack);
   const std::int64_t wanted = wanted_length(setting.recipe);
-  return wanted > 0 ? std::min(wanted, readable) : std::min<std::int64_t>(readable, 512);
+  return wanted > 0 ? std::min(wanted, readable) : std::min(readable, usual);
 }
 
 std::int64_t start_token(const Setting& setting) {

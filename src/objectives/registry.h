@@ -33,9 +33,10 @@ struct ObjectiveKind {
   Head head;
   bool fine_tunes =
       false;  // decides the defaults: a pretrained model learns a task, or a model learns to read
+  double rate_factor = 1;  // on the default learning rates of fine-tuning
   std::unique_ptr<Objective> (*make)(const Setting&) = nullptr;
-  // Adds the models that are trained together with the first one.
-  void (*join)(Trainee&, const Recipe&) = nullptr;
+  // Adds other models: those that are trained together with the first one, or its reference.
+  void (*join)(Trainee&, const Setting&) = nullptr;
   // Writes files of the result that the model's own directory does not have.
   void (*accompany)(const Setting&, const std::filesystem::path& output) = nullptr;
 };
@@ -51,8 +52,8 @@ Tokenizer plain_tokenizer(const Setting& setting);
 std::int64_t readable_tokens(const Setting& setting, const StackSpec& stack);
 // The recipe's length of texts or of blocks of running text, in tokens; 0: not set.
 std::int64_t wanted_length(const Recipe& recipe);
-// In tokens: the recipe's limit and the model's maximum; by default at most 512.
-std::int64_t longest_text(const Setting& setting);
+// In tokens: the recipe's limit and the model's maximum; by default at most `usual`.
+std::int64_t longest_text(const Setting& setting, std::int64_t usual = 512);
 // The start token of a decoder after an encoder.
 std::int64_t start_token(const Setting& setting);
 

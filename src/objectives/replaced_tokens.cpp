@@ -109,7 +109,8 @@ void check_vocabularies(const Trainee& trainee, const PretrainedModel& generator
          directory, max_positions(theirs), longest, max_positions(theirs));
 }
 
-void add_generator(Trainee& trainee, const Recipe& recipe) {
+void add_generator(Trainee& trainee, const Setting& setting) {
+  const Recipe& recipe = setting.recipe;
   const ModelDirectory directory(recipe.generator);
   const std::vector<std::string> own = directory.architectures();
   const std::string architecture =

@@ -5,6 +5,8 @@
 
 #include "models/adapter_config.h"
 
+#include <optional>
+
 namespace attend {
 
 class Trainee {
@@ -17,6 +19,11 @@ class Trainee {
   const PretrainedModel& model() const { return parts_.front().model; }
   Transformer network() const { return model().network(); }
   const PretrainedModel& model(std::string_view name) const;  // Error if none was added under this name
+
+  // A model that stays as it is, for losses that compare with it; absent: none. It is neither trained nor
+  // saved.
+  void set_reference(PretrainedModel model) { reference_ = std::move(model); }
+  const std::optional<PretrainedModel>& reference() const { return reference_; }
 
   // Adds a new adapter to the first model; from now on only the adapter is trained (Adapter::fresh).
   void adapt(const AdapterOptions& options, const std::string& task, std::uint64_t seed);
@@ -44,6 +51,7 @@ class Trainee {
     PretrainedModel model;
   };
   std::vector<Part> parts_;
+  std::optional<PretrainedModel> reference_;
   std::vector<std::pair<Tensor, std::int64_t>> zero_rows_;
 };
 

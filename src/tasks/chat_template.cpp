@@ -124,7 +124,8 @@ ChatTemplate::Plain ChatTemplate::read_plain(const std::string& text) {
   return plain;
 }
 
-std::string ChatTemplate::prompt(std::span<const ChatMessage> messages, const Json& variables) const {
+JinjaTemplate::Rendered ChatTemplate::render(std::span<const ChatMessage> messages,
+                                             const Json& variables) const {
   const auto flag = [&](const char* name, bool otherwise) {
     const auto found = variables.find(name);
     if (found == variables.end() || found->is_null()) return otherwise;
@@ -139,7 +140,7 @@ std::string ChatTemplate::prompt(std::span<const ChatMessage> messages, const Js
     for (const auto& [name, value] : variables.items())
       if (name != "add_generation_prompt" && !value.is_null())
         fail("{}: a template of plain text knows only turns; use one in Jinja", name);
-    return render_plain(messages, answer_follows);
+    return {render_plain(messages, answer_follows), {}};
   }
   Json all = {{"tools", nullptr}, {"documents", nullptr}};
   all.update(tokens_);
@@ -151,7 +152,8 @@ std::string ChatTemplate::prompt(std::span<const ChatMessage> messages, const Js
     all["messages"].push_back(message.fields.empty()
                                   ? Json{{"role", message.role}, {"content", message.content}}
                                   : parse_json(message.fields, "a message"));
-  return continues ? continued(std::move(all)) : choose(all).compiled.render(all);
+  if (continues) return {continued(std::move(all)), {}};
+  return choose(all).compiled.render_marked(all);
 }
 
 // Up to the end of the last message: a mark at its end says where that is.

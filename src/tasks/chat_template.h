@@ -36,7 +36,11 @@ class ChatTemplate {
   // them: "tools", "documents", "enable_thinking" and so on. Two of them say what is written:
   // "add_generation_prompt" (true), and "continue_final_message" (false): the text ends with the last
   // message, which the model continues.
-  std::string prompt(std::span<const ChatMessage> messages, const Json& variables = Json::object()) const;
+  std::string prompt(std::span<const ChatMessage> messages, const Json& variables = Json::object()) const {
+    return render(messages, variables).text;
+  }
+  // The same, with the parts of the text that the template marks as the model's own ({% generation %}).
+  JinjaTemplate::Rendered render(std::span<const ChatMessage> messages, const Json& variables) const;
   // The template itself that writes these; empty if it is plain text.
   std::string text(const Json& variables = Json::object()) const;
   // The text after an answer, which ends one; empty if it varies.

@@ -38,7 +38,7 @@ class Evaluation {
       if (counts_[k] == 0) continue;
       const double mean = sums_[k] / static_cast<double>(counts_[k]);
       loss += terms_[k].weight * mean;
-      if (terms_.size() > 1) scores.push_back({terms_[k].name, mean, false});
+      if (terms_.size() > 1) scores.push_back({terms_[k].name, mean, terms_[k].higher_is_better});
     }
     if (std::all_of(counts_.begin(), counts_.end(), [](std::int64_t count) { return count == 0; }))
       fail("there is not a single label to measure the model by: is the data right?");

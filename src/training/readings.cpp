@@ -1,7 +1,6 @@
 #include "training/readings.h"
 
 #include "nn/linear.h"
-#include "nn/vocabulary_scores.h"
 
 #include <numeric>
 #include <optional>
@@ -35,11 +34,13 @@ Answers token_answers(const Trainee& trainee, const Batch& batch, const Tensor& 
   Answers answers{batch.token_labels, batch.token_labels.clone()};
   answers.counting = answers.expected.ne(kIgnoredLabel);
   const Tensor rows = answers.counting.nonzero().squeeze(1);
+  constexpr std::int64_t kTogether = 64;  // scores over a vocabulary are large
   Pass pass = Pass::inference();
-  const VocabularyScores scores = vocabulary_scores(trainee.network(), hidden.index_select(0, rows), pass);
-  Tensor all = ops::linear(scores.hidden, scores.weight);
-  if (scores.bias.defined()) all = all + scores.bias;
-  answers.said.index_put_({rows}, all.argmax(-1));
+  for (std::int64_t begin = 0; begin < rows.numel(); begin += kTogether) {
+    const Tensor some = rows.narrow(0, begin, std::min(kTogether, rows.numel() - begin));
+    const Tensor scores = trainee.network()->language_model_head(hidden.index_select(0, some), pass);
+    answers.said.index_put_({some}, scores.argmax(-1));
+  }
   return answers;
 }
 
@@ -57,9 +58,9 @@ std::optional<Answers> ask(const Trainee& trainee, const Objective& objective, c
   const std::int64_t rows = answered_texts(batch).total();
   const bool predicts = batch.token_labels.defined() && batch.token_labels.numel() == rows &&
                         losses.hidden.defined() && losses.hidden.size(0) == rows;
-  const auto& head = trainee.network()->spec().language_model_head;
-  return predicts && head && !head->clusters ? std::optional(token_answers(trainee, batch, losses.hidden))
-                                             : std::nullopt;
+  return predicts && trainee.network()->spec().language_model_head
+             ? std::optional(token_answers(trainee, batch, losses.hidden))
+             : std::nullopt;
 }
 
 std::string decode(const Tokenizer* tokenizer, const Tensor& ids) {

@@ -31,9 +31,9 @@ double usual_epochs(const Recipe& r) {
 }
 
 // Pretrained models learn their task in few steps of small size (Devlin et al. 2018, appendix A.3).
-void settle_fine_tuning(Recipe& r) {
+void settle_fine_tuning(Recipe& r, double rate_factor) {
   settle(r.batch_size, std::int64_t{32});
-  settle(r.rate, 5e-5);
+  settle(r.rate, rate_factor * 5e-5);
   settle(r.beta2, 0.999);
   settle(r.epsilon, 1e-8);
   settle(r.weight_decay, 0.01);
@@ -84,9 +84,9 @@ Recipe complete(Recipe r, const ObjectiveKind& kind, std::int64_t width) {
   const bool adapts = adapter_options(r) || !r.model.adapters.empty();
   if (adapts)
     // As the papers have it: few numbers learn, and in big steps (LoRA's: arXiv:2106.09685, table 9).
-    settle(r.rate, r.prompt > 0 ? 3e-2 : r.ia3 || r.prefix > 0 ? 3e-3 : 5e-4);
+    settle(r.rate, kind.rate_factor * (r.prompt > 0 ? 3e-2 : r.ia3 || r.prefix > 0 ? 3e-3 : 5e-4));
   if (kind.fine_tunes || adapts)
-    settle_fine_tuning(r);
+    settle_fine_tuning(r, kind.rate_factor);
   else
     settle_training(r, width);
   check_recipe(given, r);
@@ -130,7 +130,7 @@ std::string adapter_task(const std::string& objective) {
     return "SEQ_CLS";
   if (objective == "token-classification") return "TOKEN_CLS";
   if (objective == "question-answering") return "QUESTION_ANS";
-  if (objective == "causal-lm") return "CAUSAL_LM";
+  if (objective == "causal-lm" || objective == "chat" || objective == "preferences") return "CAUSAL_LM";
   if (objective == "sequence-to-sequence" || objective == "span-corruption" || objective == "denoising")
     return "SEQ_2_SEQ_LM";
   return objective == "pairs" || objective == "scored-pairs" ? "FEATURE_EXTRACTION" : "";

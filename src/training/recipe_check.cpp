@@ -22,8 +22,9 @@ const Names kMasks = {"masked-lm", "next-sentence", "sentence-order", "replaced-
 const Names kSpans = {"span-corruption", "denoising", "permutation-lm"};
 const Names kDocuments = {"causal-lm",      "masked-lm",       "next-sentence",
                           "sentence-order", "replaced-tokens", "permutation-lm"};
-const Names kReadTwice = {"sequence-to-sequence", "causal-lm", "classification", "token-classification",
-                          "image-classification"};
+const Names kTalks = {"chat", "preferences"};
+const Names kReadTwice = {"sequence-to-sequence", "causal-lm",           "chat", "classification",
+                          "token-classification", "image-classification"};
 
 // An option, whether the recipe sets it, and the condition under which it has an effect.
 struct Use {
@@ -60,7 +61,11 @@ void check_objective_options(const Recipe& r) {
               {"--format", given(&Recipe::format), kTextTables + kImages},
               {"--length", given(&Recipe::length), Names{"causal-lm"} + kMasks + kSpans},
               {"--max-length", given(&Recipe::max_length),
-               Names{"causal-lm", "sequence-to-sequence"} + kTextTables + kMasks + kSpans},
+               Names{"causal-lm", "sequence-to-sequence"} + kTextTables + kTalks + kMasks + kSpans},
+              {"--template", given(&Recipe::chat_template), kTalks},
+              {"--reference", given(&Recipe::reference), {"preferences"}},
+              {"--beta", given(&Recipe::beta), {"preferences"}},
+              {"--loss-type", given(&Recipe::loss_type), {"preferences"}},
               {"--languages", given(&Recipe::languages), {"masked-lm", "replaced-tokens", "translation-lm"}},
               {"--bpe-dropout", given(&Recipe::bpe_dropout), {"sequence-to-sequence"}},
               {"--bleu", given(&Recipe::bleu), {"sequence-to-sequence"}},

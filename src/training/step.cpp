@@ -3,7 +3,6 @@
 #include "training/gradient_sum.h"
 
 #include <limits>
-#include <numeric>
 
 namespace attend {
 namespace {
@@ -32,7 +31,8 @@ StepGradients add_gradients(Trainee& trainee, const Objective& objective, std::s
   const std::vector<Term> terms = objective.terms();
   const std::vector<double> counts = label_counts(batches, terms.size(), sum);
   StepGradients result;
-  result.labels = static_cast<std::int64_t>(std::accumulate(counts.begin(), counts.end(), 0.0));
+  for (std::size_t k = 0; k < terms.size(); ++k)
+    if (terms[k].weight != 0) result.labels += static_cast<std::int64_t>(counts[k]);
   if (result.labels == 0) fail("a step without a single label: is the data right?");
 
   // The weight of each term is weight / count. The optimizer applies that of the first term, where it costs
@@ -49,9 +49,10 @@ StepGradients add_gradients(Trainee& trainee, const Objective& objective, std::s
     for (std::size_t k = 0; k < terms.size(); ++k) {
       if (batch.counts[k] == 0) continue;
       const Tensor& term = losses.sums[k];
+      totals[k] += term.item<double>();
+      if (shares[k] == 0) continue;
       const Tensor part = shares[k] == first ? term : term * (shares[k] / first);
       loss = loss.defined() ? loss + part : part;
-      totals[k] += term.item<double>();
     }
     if (sum != nullptr && last != batches.rend() && &batch == &*last) sum->begin();
     if (loss.defined() && loss.needs_gradient()) loss.backward();

@@ -228,7 +228,7 @@ TrainingEnd train_together(const Recipe& given, const std::function<bool()>& sto
                        .only_adapter_learns = wanted.has_value() || !recipe.model.adapters.empty(),
                        .modules_to_save = wanted ? wanted->modules_to_save : std::vector<std::string>()}));
   if (!recipe.model.adapters.empty()) check_head_of_adapter(recipe, trainee.model());
-  if (shop.kind.join != nullptr) shop.kind.join(trainee, recipe);
+  if (shop.kind.join != nullptr) shop.kind.join(trainee, setting);
   std::vector<std::string> drawn;
   // A head for numbers and one for classes may have the same shape.
   const bool other_problem =
@@ -340,6 +340,8 @@ const std::string& MeasuredModel::objective() const {
 std::vector<Score> MeasuredModel::measure(const ScoreListener& listener) const {
   const Recipe& recipe = parts_->recipe;
   Trainee trainee(parts_->model);
+  if (!recipe.reference.empty())
+    parts_->shop.kind.join(trainee, parts_->shop.setting(recipe, recipe.train, true, parts_->labels));
   return attend::evaluate(trainee, *parts_->objective,
                           {recipe.batch_tokens.value_or(BatchSize().tokens), recipe.batch_size.value_or(0)},
                           listener);

@@ -38,6 +38,9 @@ for i in {0..119}; do
   printf '{"question": "which one", "context": "it is %s or %s", "answers": {"text": ["%s"], "answer_start": [6]}}\n' \
     "$a" "$b" "$a" >>answers.jsonl
   printf '{"question": "%s and what", "choices": ["%s", "%s"], "label": %s}\n' "$a" "$b" "$c" "$((i % 2))" >>choices.jsonl
+  printf '{"messages": [{"role": "user", "content": "%s and %s"}, {"role": "assistant", "content": "%s"}]}\n' \
+    "$a" "$b" "$c" >>talk.jsonl
+  printf '{"prompt": "%s and ", "chosen": "%s", "rejected": "not %s"}\n' "$a" "$b" "$c" >>better.jsonl
   printf '%s\t%s\n' "$a and $b" "$b and $a" >>pairs.tsv
   printf '%s\t%s\t%s\n' "$((i % 6))" "$a and $b" "$b and $c" >>scored.tsv
 done
@@ -156,12 +159,15 @@ check several multi-label bert --train several.jsonl --validation several.jsonl
 check tags token-classification bert --train tags.tsv --validation tags.tsv
 check answers question-answering bert --train answers.jsonl --validation answers.jsonl
 check choices multiple-choice bert --train choices.jsonl --validation choices.jsonl
+turns='{% for m in messages %}{{ m.role + ": " + m.content + "\n" }}{% endfor %}{% if add_generation_prompt %}{{ "assistant: " }}{% endif %}'
+check talk chat gpt2 --train talk.jsonl --validation talk.jsonl --template "$turns"
+check better preferences gpt2 --train better.jsonl --validation better.jsonl
 check pairs pairs bert --train pairs.tsv --validation pairs.tsv
 check scored scored-pairs bert --train scored.tsv --validation scored.tsv
 check pictures image-classification vit --train images --validation images
 check hidden masked-images vit --train images --validation images
 check taught classification bert --train labels.tsv --validation labels.tsv --teacher label-whole --keep-layers 0
-[ "$checked" -eq 22 ] || fail "$checked of 22 objectives were checked"
+[ "$checked" -eq 24 ] || fail "$checked of 24 objectives were checked"
 if [ -n "$seed" ]; then
   echo "all well"
   exit
@@ -174,6 +180,14 @@ for task in "classification label labels.tsv" "regression number numbers.tsv" "t
   "$attend" evaluate "$verb" "$run-whole" "$data" --json 2>log | python3 -c 'import json, sys; assert json.load(sys.stdin)' ||
     fail "evaluate $verb"
 done
+quietly evaluate chat talk-whole talk.jsonl --template "$turns"
+grep --quiet perplexity log || fail "evaluate chat"
+quietly evaluate preferences better-whole better.jsonl --reference gpt2
+grep --quiet rewards/accuracies log || fail "evaluate preferences"
+grep --quiet '"validation/rewards/margins"' better-whole/metrics.jsonl || fail "preferences: no margins"
+# An adapter is compared with the model without it.
+quietly train --objective preferences --model gpt2 --train better.jsonl --lora 2 --output better-adapter --steps 2
+quietly evaluate preferences gpt2 better.jsonl --adapter better-adapter
 "$attend" run text-classification label-whole "one and two" 2>log | grep --quiet '"label"' || fail "run text-classification"
 
 # What cannot be learned is said.
@@ -181,5 +195,9 @@ done
 ! "$attend" train --objective replaced-tokens --model electra --train text --output no --steps 1 2>log || fail "no generator"
 ! "$attend" train --objective masked-lm --model gpt2 --train text --output no --steps 1 2>log || fail "gpt2 has no masks"
 grep --quiet 'gpt2' log || fail "the message names no family"
+! "$attend" train --objective chat --model gpt2 --train talk.jsonl --output no --steps 1 2>log || fail "no template"
+! "$attend" train --objective chat --model gpt2 --train talk.jsonl --beta 2 --output no --steps 1 2>log || fail "--beta"
+grep --quiet 'it is for preferences' log || fail "the message does not say what --beta is for"
+! "$attend" evaluate preferences gpt2 better.jsonl 2>log || fail "no reference"
 [ ! -e no/model.safetensors ] || fail "something was left behind"
 echo "all well"

@@ -144,6 +144,28 @@ status, out, err = run("zero-shot-classification", "entailment", "Who?")
 equal("no labels", (status, "expected labels to choose from: --labels" in err), (1, True))
 equal("a comma as a target", answers("fill-mask", "masks", "--targets", ",", "It is [MASK].")[0][0]["token_str"], ",")
 
+# Documents sorted for a query: by the score that a classifier with one label gives to both.
+with open("scored.tsv", "w") as file:
+    file.write("a good film\ta bad film\t0.5\ngood\tgood\t1.0\n")
+status, out, err = call("train", "--objective", "regression", "--model", tasks + "classifier", "--train", "scored.tsv", "--output",
+                        "reranker", "--steps", "1", "--fresh-head")
+equal(f"status of train: {err}", status, 0)
+documents = ["a bad film", "good", "so so", "film"]
+pairs = "".join(json.dumps({"text": "a good film", "text_pair": each}) + "\n" for each in documents)
+status, out, err = call("run", "text-classification", "reranker", "--json-input", "--function-to-apply", "sigmoid", stdin=pairs)
+scores = [json.loads(line)[0]["score"] for line in out]
+best = sorted(range(4), key=lambda i: -scores[i])
+status, out, err = call("run", "rerank", "reranker", "a good film", *documents)
+equal(f"status of rerank: {err}", status, 0)
+ranking = [{"index": i, "score": scores[i], "document": documents[i]} for i in best]
+equal(f"{out[0]} is {ranking}", near(json.loads(out[0]), ranking), True)
+query = json.dumps({"query": "a good film", "documents": documents}) + "\n"
+status, out, err = call("run", "rerank", "reranker", "--top-k", "2", "--raw-scores", stdin=query + '{"query": "a", "documents": []}\n')
+equal("the best two", [each["index"] for each in json.loads(out[0])], best[:2])
+equal("no documents", (status, "documents: expected at least one" in json.loads(out[1])["error"]), (1, True))
+status, out, err = run("rerank", "classifier", "a good film", "good")
+equal("a reranker of three labels", (status, "found one with 3 labels" in err), (1, True))
+
 # Options that make no sense.
 for arguments, words in ((("embed", tasks + "classifier", "--top", "0", "x"), "expected more than 0, found 0"),
                          (("embed", tasks + "classifier", "--threads", "-1", "x"), "expected 0 or more, found -1")):

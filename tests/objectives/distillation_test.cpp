@@ -162,7 +162,7 @@ TEST(Distillation, WhatDoesNotFitIsRefused) {
   tokenizer["model"]["vocab"]["a"] = kFirstLetter + 1;
   tokenizer["model"]["vocab"]["b"] = kFirstLetter;
   words.directory.file("teacher/tokenizer.json", tokenizer.dump());
-  EXPECT_TRUE(contains(error_of([&] { words.make(); }), "expected the student's tokens, found \"b\""));
+  EXPECT_TRUE(contains(error_of([&] { words.make(); }), "expected the model's tokens, found \"b\""));
 
   EXPECT_TRUE(contains(error_of([&] { load_teacher(words.setting(), kPairs); }), "--teacher: pairs"));
 }

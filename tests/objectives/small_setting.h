@@ -71,6 +71,11 @@ class SmallSetting {
     files_ = {directory_.file(name, text).string()};
   }
 
+  // The only file, with this content.
+  void write_file(const std::string& name, std::string_view content) {
+    files_ = {directory_.file(name, content).string()};
+  }
+
   Setting setting() const { return {recipe, *model_directory_, spec_, tokenizers_, files_, false, {}}; }
   Trainee trainee() const { return Trainee(PretrainedModel::fresh(model_directory_->config(), 3)); }
   const TemporaryDirectory& directory() const { return directory_; }

@@ -1,0 +1,30 @@
+// Conversations: each token of the assistant's words is predicted from what stands before it, and all other
+// tokens are only read. Conversations of a batch do not see each other (nn/ragged.h), so many short ones may
+// share a batch.
+#pragma once
+
+#include "objectives/meters.h"
+#include "objectives/next_tokens.h"
+#include "objectives/taught_text.h"
+
+namespace attend {
+
+class Chat : public Objective {
+ public:
+  // Reads conversations (data/conversations.h). One of which nothing is left to learn when it is cut to the
+  // longest length is left out, with a warning.
+  explicit Chat(const Setting& setting);
+
+  std::vector<Term> terms() const override { return next_token_terms(expert_balance_); }
+  std::int64_t examples() const override { return std::ssize(texts_); }
+  std::int64_t tokens(std::int64_t example) const override;
+  Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const override;
+  Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override;
+  std::unique_ptr<Meter> meter() const override { return perplexity_meter(); }
+
+ private:
+  std::vector<TaughtTokens> texts_;
+  double expert_balance_;
+};
+
+}  // namespace attend
