@@ -1,6 +1,6 @@
 // gpt-oss: OpenAI 2025, arXiv:2508.10925: Llama with experts whose gates are bounded, biases everywhere,
-// sinks, and windows in every second layer. Checkpoints: openai/gpt-oss-20b, openai/gpt-oss-120b, in floating
-// point.
+// sinks, and windows in every second layer. Checkpoints: openai/gpt-oss-20b, openai/gpt-oss-120b, in MXFP4
+// (formats/mxfp4) or floating point.
 #include "models/expert_fields.h"
 #include "models/llama_decoder.h"
 

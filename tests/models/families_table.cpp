@@ -71,7 +71,7 @@ Where layers have experts, a token reads those that its router chooses, whatever
 fresh config.json has, the loss of next tokens gets `router_aux_loss_coef` times a second term that keeps experts equally busy; `attend
 train` prints it as a term of its own. An expert that no token chose has a gradient of zeros, and none in the original. As there, all
 layers of Qwen2 and Qwen3 with experts see the window of `use_sliding_window`, whatever `max_window_layers` says. gpt-oss is read in
-floating point, not in the MXFP4 of its published files.
+the MXFP4 of its published files as well as in floating point; `--weights int4` keeps its experts small in memory.
 
 )";
 
