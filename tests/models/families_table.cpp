@@ -45,6 +45,7 @@ Fields that are refused by their name:
 | `layer_norm_elementwise_affine` false of OPT | the original cannot begin such a model, only load it |
 | `position_embedding_type` other than `absolute` beside `add_cross_attention` of Megatron's BERT | it alone would count distances between tokens of two texts |
 | `rotary_value` of RoFormer | no published checkpoint turns its values |
+| RoFormer's own tokenizer (`RoFormerTokenizer`) | it finds Chinese words in jieba's dictionary, which is not part of Attend; token ids work, and so does a tokenizer.json of another class |
 | `tie_encoder_decoder` of BART, M2M-100, Marian, T5 and their relatives | their checkpoints have encoders and decoders of their own; models of two (`encoder-decoder`) may have one for both, and compute and generate, but are not trained: each side's matrices are its own here |
 | `sparse_prediction` of ModernBERT | its scores have another shape with labels than without |
 | `parallel_attn` false with `new_decoder_architecture`, other `num_kv_heads` or `num_ln_in_parallel_attn` of Falcon | the original builds such a model and cannot compute it |
