@@ -136,7 +136,7 @@ TokenizerJson read_blenderbot_small(BpeFiles files) {
     return Json{{"type", "Replace"}, {"pattern", {{kind, from}}}, {"content", to}};
   };
   Json steps = Json::array(
-      {replace("Regex", R"((?<=[^\s\x1C-\x1F'])\n)", " __newln__ "), replace("String", "'", " ' ")});
+      {replace("Regex", R"((?<=[^\s'])\n)", " __newln__ "), replace("String", "'", " ' ")});
   for (const char* mark : {".", ",", "!", "?", "(", ")"})
     steps.push_back(replace("String", mark, (std::string(" ") + mark).c_str()));
   std::vector<std::unique_ptr<Normalizer>> normalizers;
@@ -145,7 +145,7 @@ TokenizerJson read_blenderbot_small(BpeFiles files) {
   result.normalizer = make_sequence(std::move(normalizers));
   steps.push_back({{"type", "Lowercase"}});
   result.fields["normalizer"] = {{"type", "Sequence"}, {"normalizers", std::move(steps)}};
-  result.fields["pre_tokenizer"] = cut(R"([^\s\x1C-\x1F]+)");
+  result.fields["pre_tokenizer"] = cut(R"(\S+)");
   result.pre_tokenizer = make_pre_tokenizer(result.fields["pre_tokenizer"], source);
   return result;
 }
