@@ -1,5 +1,5 @@
 // Shared code of the readers of other programs' quantized matrices, one file per program: bitsandbytes, gptq,
-// awq, compressed_tensors.
+// awq, compressed_tensors, mxfp4.
 #pragma once
 
 #include "formats/json.h"
@@ -23,6 +23,7 @@ struct ForeignMatrix {
   std::span<const std::byte> data = {};               // the integers
   std::function<void(std::span<float>)> decode = {};  // writes row after row
   std::vector<std::string> parts = {};                // the tensors, by name, that stand for nothing else
+  std::vector<std::int64_t> shape = {};               // if it is not [rows, columns]: of several matrices
 };
 
 // `quantization` is config.json's quantization_config. Everything that a decode() relies on has been checked.
@@ -30,6 +31,7 @@ std::vector<ForeignMatrix> read_bitsandbytes(const WeightFiles& checkpoint, cons
 std::vector<ForeignMatrix> read_gptq(const WeightFiles& checkpoint, const Fields& quantization);
 std::vector<ForeignMatrix> read_awq(const WeightFiles& checkpoint, const Fields& quantization);
 std::vector<ForeignMatrix> read_compressed_tensors(const WeightFiles& checkpoint, const Fields& quantization);
+std::vector<ForeignMatrix> read_mxfp4(const WeightFiles& checkpoint, const Fields& quantization);
 
 namespace foreign {
 

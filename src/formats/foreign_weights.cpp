@@ -18,7 +18,8 @@ using Reader = std::vector<ForeignMatrix> (*)(const WeightFiles&, const Fields&)
 constexpr std::pair<std::string_view, Reader> readers[] = {{"bitsandbytes", read_bitsandbytes},
                                                            {"gptq", read_gptq},
                                                            {"awq", read_awq},
-                                                           {"compressed-tensors", read_compressed_tensors}};
+                                                           {"compressed-tensors", read_compressed_tensors},
+                                                           {"mxfp4", read_mxfp4}};
 
 Reader reader_of(const Fields& config) {
   const auto found = config.json().find("quantization_config");
@@ -53,6 +54,7 @@ WeightFiles decode_foreign(WeightFiles checkpoint, const Fields& config) {
     TensorView view = {DType::f32, {matrix.rows, matrix.columns}, matrix.data};
     view.transposed = inputs_first != matrix.inputs_first;
     if (view.transposed) std::swap(view.shape[0], view.shape[1]);
+    if (!matrix.shape.empty()) view.shape = std::move(matrix.shape);
     view.code =
         std::make_shared<const TensorCode>(TensorCode{std::move(matrix.kind), std::move(matrix.decode)});
     checkpoint.replace(matrix.parts, matrix.name, view);

@@ -1,4 +1,5 @@
-// Model directories with matrices quantized by other programs: bitsandbytes, GPTQ, AWQ, compressed-tensors.
+// Model directories with matrices quantized by other programs: bitsandbytes, GPTQ, AWQ, compressed-tensors,
+// MXFP4.
 // Each matrix becomes a float32 tensor that is decoded when it is read.
 #pragma once
 

@@ -1,6 +1,6 @@
 // gpt-oss: OpenAI 2025, arXiv:2508.10925: Llama with experts whose gates are bounded, biases everywhere,
-// sinks, and windows in every second layer. Checkpoints: openai/gpt-oss-20b, openai/gpt-oss-120b, in floating
-// point.
+// sinks, and windows in every second layer. Checkpoints: openai/gpt-oss-20b, openai/gpt-oss-120b, in MXFP4
+// (formats/mxfp4) or floating point.
 #include "models/expert_fields.h"
 #include "models/llama_decoder.h"
 
@@ -38,13 +38,15 @@ ModelSpec gpt_oss_spec(const Fields& given, std::string_view architecture) {
   const std::vector<bool> sliding =
       read_sliding_layers(config, layers.size(), [](std::size_t i) { return i % 2 == 0; });
   const std::int64_t window = config.integer({"sliding_window"}, 128);
+  const bool biases = config.flag({"attention_bias"}, true);
   ExpertsSpec experts = read_experts(config, 128, 4);
   experts.router_bias = experts.balances_weights = true;
   put_experts(model, experts, layers.front().feed_forward.width);
   put_router_loss(model, config, 0.9);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     AttentionSpec& attention = layers[i].self_attention;
-    attention.input_bias = attention.output_bias = attention.sinks = true;
+    attention.input_bias = attention.output_bias = biases;
+    attention.sinks = true;
     if (sliding[i]) attention.window = window;
     FeedForwardSpec& each = layers[i].feed_forward;
     each.activation = Activation::quick_gelu;  // whatever hidden_act says
@@ -112,7 +114,7 @@ const Family gpt_oss = {
                       "GptOssForTokenClassification"},
     .spec = gpt_oss_spec,
     .weights = gpt_oss_weights,
-    .optional_fields = expert_optional_fields({"layer_types", "swiglu_limit"}),
+    .optional_fields = expert_optional_fields({"attention_bias", "layer_types", "swiglu_limit"}),
     .presets = {"20b", "120b", "tiny"},
     .fresh_config = fresh_gpt_oss,
 };

@@ -83,8 +83,9 @@ Tokenizer Tokenizer::from_file(const std::filesystem::path& path, TextSide side)
   TokenizerJson json =
       is_json ? read_tokenizer_json(read_file(file), file.string()) : read_vocabulary_files(path, side);
   if (is_json) {
-    if (json.fields.contains("added_tokens"))
-      TokenizerConfig(path).mark_specials(json.fields.at("added_tokens"));
+    const TokenizerConfig config(path);
+    if (config.family() == "RoFormer") refuse_dictionary(path);
+    if (json.fields.contains("added_tokens")) config.mark_specials(json.fields.at("added_tokens"));
     set_language(json, path, side);
   }
   Tokenizer tokenizer(std::make_unique<State>(std::move(json), (is_json ? file : path).string()));

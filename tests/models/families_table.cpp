@@ -45,6 +45,7 @@ Fields that are refused by their name:
 | `layer_norm_elementwise_affine` false of OPT | the original cannot begin such a model, only load it |
 | `position_embedding_type` other than `absolute` beside `add_cross_attention` of Megatron's BERT | it alone would count distances between tokens of two texts |
 | `rotary_value` of RoFormer | no published checkpoint turns its values |
+| RoFormer's own tokenizer (`RoFormerTokenizer`) | it finds Chinese words in jieba's dictionary, which is not part of Attend; token ids work, and so does a tokenizer.json of another class |
 | `tie_encoder_decoder` of BART, M2M-100, Marian, T5 and their relatives | their checkpoints have encoders and decoders of their own; models of two (`encoder-decoder`) may have one for both, and compute and generate, but are not trained: each side's matrices are its own here |
 | `sparse_prediction` of ModernBERT | its scores have another shape with labels than without |
 | `parallel_attn` false with `new_decoder_architecture`, other `num_kv_heads` or `num_ln_in_parallel_attn` of Falcon | the original builds such a model and cannot compute it |
@@ -71,7 +72,7 @@ Where layers have experts, a token reads those that its router chooses, whatever
 fresh config.json has, the loss of next tokens gets `router_aux_loss_coef` times a second term that keeps experts equally busy; `attend
 train` prints it as a term of its own. An expert that no token chose has a gradient of zeros, and none in the original. As there, all
 layers of Qwen2 and Qwen3 with experts see the window of `use_sliding_window`, whatever `max_window_layers` says. gpt-oss is read in
-floating point, not in the MXFP4 of its published files.
+the MXFP4 of its published files as well as in floating point; `--weights int4` keeps its experts small in memory.
 
 )";
 

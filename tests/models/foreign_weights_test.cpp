@@ -34,8 +34,8 @@ TEST_P(ForeignWeights, CanBeKeptInFewerBitsOfOurs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ForeignWeights,
-                         testing::Values("int8", "nf4-double", "gptq4", "awq", "pack4-uneven",
-                                         "int-channel"));
+                         testing::Values("int8", "nf4-double", "gptq4", "awq", "pack4-uneven", "int-channel",
+                                         "mxfp4"));
 
 // The directory `form` with some tensors changed and some fields of its quantization_config.
 std::string error_of(const char* form, const std::function<void(std::map<std::string, Tensor>&)>& change,
@@ -88,6 +88,15 @@ TEST(BrokenForeignWeights, AreRefusedWithASentence) {
   expect(error_of("pack4-uneven", with(".weight_shape", ops::full({2}, 48, kLong))), "does not fit");
   expect(error_of("pack4-uneven", same, {{"format", "float-quantized"}}), "expected pack-quantized");
   expect(error_of("pack4-uneven", same, {{"config_groups", Json::object()}}), "config_groups: expected");
+  const std::string experts = "model.layers.0.mlp.experts.down_proj";
+  expect(error_of("mxfp4", [&](auto& tensors) { tensors.erase(experts + "_scales"); }),
+         "down_proj_scales\" is missing");
+  expect(error_of("mxfp4",
+                  [&](auto& tensors) {
+                    tensors[experts + "_scales"] = ops::ones({3, 32, 1}, kByte);
+                  }),
+         "expected the shape [3, 32, 2], found [3, 32, 1]");
+  expect(error_of("gptq4", same, {{"quant_method", "mxfp4"}}), "no tensor's name ends in _blocks");
   expect(error_of("int-channel", with(".weight_scale", ops::ones({48, 7}))), "found 7");
   expect(error_of("awq", same, {{"quant_method", "hqq"}}), "found \"hqq\"");
 }

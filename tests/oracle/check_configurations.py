@@ -32,7 +32,7 @@ from original_generate import original_generate
 from sentence_directories import (
     BODIES, WORDS, expected, expected_of_texts, make_modules, save_modules, save_tokenizer,
 )  # fmt: skip
-from spellings import respell
+from spellings import as_newer_config, respell
 
 GENERATES = ("LMHeadModel", "ForCausalLM", "ForConditionalGeneration", "MTModel", "EncoderDecoderModel")
 
@@ -169,12 +169,19 @@ def check_spelled(attend: Attend, directory: Path, case: str, fields: Fields, se
         except Exception as error:
             tally.without_original[f"{config.architectures[0]} spelled: {type(error).__name__}: {error}"[:110]] += 1
             return
+        path, written = other / "config.json", (other / "config.json").read_text()
+        newer = as_newer_config(json.loads(written)) if draw.random() < 0.5 else None
+        if newer is not None:
+            ways.append("newer")
+            path.write_text(json.dumps(newer))
         case = f"{case} spelled {' '.join(ways)}"
         tally.cases += 1
         try:
             got = attend.forward(other, inputs, gradients=gradients)
         except AttendFailed as error:
             return tally.fail(case, fields, [str(error)], verbose)
+        finally:
+            path.write_text(written)
         bad = [finding for finding in compare(wanted, got) if finding.failed]
         if bad:
             exact = Original(Original.load(other, double_of(config.model_type)).model, plain.names)

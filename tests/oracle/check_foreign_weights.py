@@ -1,4 +1,5 @@
-"""Directories whose matrices bitsandbytes, GPTQ, AWQ and compressed-tensors stored, against what they stand for.
+"""Directories whose matrices bitsandbytes, GPTQ, AWQ and compressed-tensors stored, and gpt-oss's in MXFP4, against what
+they stand for.
 
     python check_foreign_weights.py --attend build/release/attend [--seed N] [--case bert] [--format nf4]
     python check_foreign_weights.py --goldens     # remakes tests/data/foreign
@@ -21,12 +22,13 @@ from typing import Any, Callable
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
+from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 from common import Attend, AttendFailed, Table, Tensors, relative_error
 from models import load_model, randomize
 
 DATA = Path(__file__).parents[1] / "data" / "foreign"
-CASES = ["bert", "gpt2", "t5"]
+CASES = ["bert", "gpt2", "t5", "gpt_oss"]
 Written = tuple[Tensors, torch.Tensor]  # what is stored, by what follows the module's name; the matrix [out, in]
 
 
@@ -136,6 +138,18 @@ def plain(g: torch.Generator, out: int, inputs: int, symmetric: bool, tensor: bo
     return stored, (integers.int() - (0 if symmetric else zeros.int())).float() * scale.float()
 
 
+MXFP4 = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0]
+
+
+def mxfp4(g: torch.Generator, experts: int, inputs: int, out: int) -> Written:
+    """Of all experts: the matrices are [experts, in, out]."""
+    codes = draw(g, 16, experts, out, inputs // 32, 32)
+    exponents = draw(g, 5, experts, out, inputs // 32) - 6
+    blocks = (codes[..., ::2] + 16 * codes[..., 1::2]).to(torch.uint8)
+    matrix = torch.ldexp(torch.tensor(MXFP4)[codes], exponents[..., None]).flatten(2)
+    return {"_blocks": blocks, "_scales": (exponents + 127).to(torch.uint8)}, matrix.transpose(1, 2).contiguous()
+
+
 def groups_config(form: str, bits: int, group: int, symmetric: bool, strategy: str = "") -> dict[str, Any]:
     strategy = strategy or ("channel" if group < 0 else "group")
     weights = {"num_bits": bits, "type": "int", "symmetric": symmetric, "strategy": strategy, "group_size": None if group < 0 else group}
@@ -164,7 +178,13 @@ FORMATS: dict[str, tuple[Callable[..., Written], dict[str, Any], dict[str, Any]]
     "pack8": (packed, dict(bits=8, group=-1, symmetric=True), groups_config("pack-quantized", 8, -1, True)),
     "int-channel": (plain, dict(symmetric=True, tensor=False), groups_config("int-quantized", 8, -1, True)),
     "int-tensor": (plain, dict(symmetric=False, tensor=True), groups_config("int-quantized", 8, -1, False, "tensor")),
+    "mxfp4": (mxfp4, {}, {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "model.layers.*.mlp.router",
+                                                                            "model.embed_tokens", "lm_head"]}),
 }  # fmt: skip
+
+
+def formats_of(case: str) -> list[str]:
+    return [form for form in FORMATS if (form == "mxfp4") == (case == "gpt_oss")]
 
 
 def make_plain(case: str, seed: int) -> Any:
@@ -176,6 +196,11 @@ def make_plain(case: str, seed: int) -> Any:
         config = transformers.GPT2Config(vocab_size=61, n_embd=32, n_layer=1, n_head=4, n_inner=48, n_positions=24,
                                          bos_token_id=0, eos_token_id=0)  # fmt: skip
         model = transformers.GPT2LMHeadModel(config)
+    elif case == "gpt_oss":
+        config = transformers.GptOssConfig(vocab_size=61, hidden_size=32, intermediate_size=64, num_hidden_layers=1, head_dim=8,
+                                           num_attention_heads=4, num_key_value_heads=2, num_local_experts=3, num_experts_per_tok=2,
+                                           max_position_embeddings=24, rope_scaling=None, bos_token_id=0, eos_token_id=0)  # fmt: skip
+        model = transformers.GptOssForCausalLM(config)
     else:
         config = transformers.T5Config(vocab_size=61, d_model=32, d_kv=8, d_ff=48, num_layers=1, num_heads=4,
                                        decoder_start_token_id=0)  # fmt: skip
@@ -190,8 +215,13 @@ def make(case: str, form: str, seed: int, directory: Path) -> None:
     model, generator = make_plain(case, seed), torch.Generator().manual_seed(seed)
     conv1d = transformers.pytorch_utils.Conv1D
     stored: Tensors = {}
+    for name, parameter in model.named_parameters() if form == "mxfp4" else ():
+        if name.endswith(("experts.gate_up_proj", "experts.down_proj")):
+            parts, matrices = write(generator, *parameter.shape)
+            parameter.data.copy_(matrices)
+            stored |= {f"{name}{part}": tensor for part, tensor in parts.items()} | {name: torch.empty(0)}
     for name, module in model.named_modules():
-        if not isinstance(module, (torch.nn.Linear, conv1d)) or name.startswith(("lm_head", "cls.")):
+        if form == "mxfp4" or not isinstance(module, (torch.nn.Linear, conv1d)) or name.startswith(("lm_head", "cls.")):
             continue
         turned = isinstance(module, conv1d)
         out, inputs = module.weight.T.shape if turned else module.weight.shape
@@ -236,6 +266,10 @@ def check_format(attend: Attend, case: str, form: str, directory: Path) -> tuple
 def check_packages(form: str, directory: Path) -> list[str]:
     """Do the formats' own packages, where they are installed, read the same numbers?"""
     stored, theirs = load_file(directory / "quantized/model.safetensors"), load_file(directory / "plain/model.safetensors")
+    if form == "mxfp4":
+        name = "model.layers.0.mlp.experts.gate_up_proj"
+        found = convert_moe_packed_tensors(stored[f"{name}_blocks"], stored[f"{name}_scales"], dtype=torch.float32)
+        return [] if torch.equal(found, theirs[name]) else ["transformers reads other numbers"]
     name = "bert.encoder.layer.0.intermediate.dense"
     wanted = theirs[f"{name}.weight"]
     if form.startswith("pack"):
@@ -267,16 +301,17 @@ def check_packages(form: str, directory: Path) -> list[str]:
 
 
 def write_goldens() -> None:
-    """Of each program BERT's quantized directory, and what the plain model makes of five tokens."""
-    for form in ("int8", "nf4-double", "gptq4", "awq", "pack4-uneven", "int-channel"):
+    """Of each program GPT-2's quantized directory, of MXFP4 gpt-oss's, and what the plain model makes of five tokens."""
+    for form in ("int8", "nf4-double", "gptq4", "awq", "pack4-uneven", "int-channel", "mxfp4"):
+        case = "gpt_oss" if form == "mxfp4" else "gpt2"
         with TemporaryDirectory() as folder:
-            make("gpt2", form, 3, Path(folder))
+            make(case, form, 3, Path(folder))
             target = DATA / form
             target.mkdir(parents=True, exist_ok=True)
             for file in ("config.json", "model.safetensors"):
                 (target / file).write_bytes((Path(folder) / "quantized" / file).read_bytes())
-            save_file(inputs_of("gpt2"), target / "inputs.safetensors")
-            save_file({"logits": original("gpt2", Path(folder))}, target / "expected.safetensors")
+            save_file(inputs_of(case), target / "inputs.safetensors")
+            save_file({"logits": original(case, Path(folder))}, target / "expected.safetensors")
 
 
 def main() -> int:
@@ -295,7 +330,7 @@ def main() -> int:
     attend = Attend(options.attend.resolve())
     table = Table([("case", 6), ("format", 16), ("error", 8)])
     for case in [options.case] if options.case else CASES:
-        for form in [options.format] if options.format else FORMATS:
+        for form in formats_of(case) if options.format is None else {options.format} & {*formats_of(case)}:
             with TemporaryDirectory() as folder:
                 make(case, form, options.seed, Path(folder))
                 error, details = float("inf"), []
@@ -303,7 +338,7 @@ def main() -> int:
                     error, details = check_format(attend, case, form, Path(folder))
                 except AttendFailed as failure:
                     details.append(str(failure))
-                if case == "bert":
+                if case in ("bert", "gpt_oss"):
                     details += check_packages(form, Path(folder))
                 table.row([case, form, f"{error:.1e}"], bool(details), details)
     return table.status()

@@ -203,7 +203,7 @@ class Objective:
     families: Sequence[str] = ()  # empty: all that have the head
 
 
-ENCODERS = ("bert", "distilbert", "roberta", "electra", "albert", "deberta-v2", "big_bird")
+ENCODERS = ("bert", "distilbert", "roberta", "electra", "albert", "deberta-v2", "big_bird", "modernbert", "mpnet")
 OBJECTIVES: dict[str, Objective] = {
     "classification": Objective("SequenceClassification", data.classification, one_label, classified, data.LABELS,
                                 problem="single_label_classification"),
@@ -214,7 +214,8 @@ OBJECTIVES: dict[str, Objective] = {
     "question-answering": Objective("QuestionAnswering", data.question_answering, span, asked, ["LABEL_0", "LABEL_1"]),
     "multiple-choice": Objective("MultipleChoice", data.multiple_choice, choice, chosen),
     "masked-lm": Objective("MaskedLM", data.running_text, label_per_token, options=["--mask-rate", "0.4"], families=ENCODERS),
-    "causal-lm": Objective("CausalLM", data.running_text, label_per_token, options=["--length", "16"], families=("gpt2", "gpt_neo", "mixtral")),
+    "causal-lm": Objective("CausalLM", data.running_text, label_per_token, options=["--length", "16"], 
+                           families=("gpt2", "gpt_neo", "mixtral", "llama", "gemma3_text")),
     "sequence-to-sequence": Objective("Seq2SeqLM", data.sequence_to_sequence, label_per_token, families=("bart", "t5")),
 }  # fmt: skip
 
@@ -230,6 +231,10 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt2": ("gpt2", {"pad_token_id": 0}),
     "gpt_neo": ("gpt2", {"pad_token_id": 0}),
     "mixtral": ("gpt2", {}),
+    "llama": ("gpt2", {"pad_token_id": 0}),
+    "gemma3_text": ("gpt2", {"pad_token_id": 0}),
+    "modernbert": ("distilbert", {"pad_token_id": 0, "cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}),
+    "mpnet": ("roberta", {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}),
     "xlnet": ("xlnet", {}),
     "bart": ("roberta", {}),
     "t5": ("t5", {"eos_token_id": 1}),

@@ -399,7 +399,7 @@ def in_float64() -> Iterator[None]:
         return to(tensor, *map(wide, args), **{name: wide(value) for name, value in more.items()})
 
     def wide_softmax(x: torch.Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> torch.Tensor:
-        return softmax(x, dim, _stacklevel, wide(dtype))
+        return softmax(x, dim, _stacklevel, dtype=wide(dtype))
 
     torch.Tensor.to, torch.Tensor.float, torch.nn.functional.softmax = to_wide, torch.Tensor.double, wide_softmax  # type: ignore[assignment]
     torch.set_default_dtype(torch.float64)

@@ -33,6 +33,10 @@ SENTENCES = ["Mr. Lamp met Dr. No. He waits. i.e. the U.S. boat, e.g. this.", "N
              "The word ) . ends ( here", "tab\tand line\nend \u200bzero", "hall. the Hall. The hall. ٣ hall.", "a'b c'd' 'e 5's 5't"]
 
 
+# Punctuation, apostrophes and ends of lines in Blenderbot's small model, and what of a word is in small letters.
+LINES = ["it's\nhere", "a\nb\n c'\nd", "x.\n(y)!?\n", "'\n\n'", "ΤΕΛΟΣ.Σ'Σ ΑΣ, ΑΣ'", "a\x1cb\n\x1c\nc", "a\r\n\tb \n",
+         "__start__ x__end__y\n__newln__ __NEWLN__", "a...b,,c''d('e')"]
+
 # Python makes a final sigma of a capital one at the end of a word; these are capital ones once they are normalized.
 SIGMAS = ["τελοΣ ΤΕΛΟΣ", "α\U0001d6ba αϹ ο\U0001d6ba, \U0001d6ba \U0001d6baα", "α\U0001d6f4. ο'\U0001d72e ⓐ\U0001d768", "\U0001d6d3 ς σ ϲ"]
 
@@ -76,7 +80,8 @@ def main():
         shutil.rmtree(ROOT / name, ignore_errors=True)
         tokenizer = build(name, ROOT / name)
         two_sided = name in TWO_SIDED
-        more = CODES if two_sided else SENTENCES if name in MOSES else SIGMAS + NEWER if name == "albert" else ()
+        more = (CODES if two_sided else SENTENCES if name in MOSES else SIGMAS + NEWER if name == "albert"
+                else LINES if name == "blenderbot_small" else ())
         result = {"cases": list(cases(tokenizer, more=more, two_sided=two_sided))}
         far = tokenizer(FAR["behind"] * FAR["times"] + FAR["text"]).input_ids if name in SENTENCEPIECE else []
         if 0 < len(far) < 100:  # with byte fallback it is a token for each

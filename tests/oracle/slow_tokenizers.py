@@ -182,6 +182,16 @@ def xglm(d, **fields):
     write(d / "tokenizer_config.json", {"tokenizer_class": "XGLMTokenizer"})
 
 
+def plbart(d, **fields):
+    spm(d / "sentencepiece.bpe.model", **fields)
+    write(d / "tokenizer_config.json", {"tokenizer_class": "PLBartTokenizer", "src_lang": "java", "tgt_lang": "en_XX"})
+
+
+def plbart_multi(d, **fields):
+    spm(d / "sentencepiece.bpe.model", **fields)
+    write(d / "tokenizer_config.json", {"tokenizer_class": "PLBartTokenizer", "language_codes": "multi", "src_lang": "ruby"})
+
+
 def mpnet(d):
     tokens = ["<s>", "<pad>", "</s>", "<unk>", "[UNK]", "<mask>"]
     words = CORPUS.lower().split()
@@ -207,14 +217,35 @@ def gpt(d):
     write(d / "tokenizer_config.json", {"tokenizer_class": "OpenAIGPTTokenizer"})
 
 
+def without_some(tokens):
+    return [token for i, token in enumerate(dict.fromkeys(tokens)) if i % 37 != 36]
+
+
+def ends_marked(d, lower, first):
+    """CTRL's vocabulary: what does not end a word is marked, and some of what the merges make has no id."""
+    tokens = [token[:-4] if token.endswith("</w>") else token + "@@" for token in word_bpe(d, lower) if token != "<unk>"]
+    write(d / "vocab.json", {token: i for i, token in enumerate(without_some(first + tokens))})
+
+
+def blenderbot_small(d):
+    ends_marked(d, True, ["__null__", "__start__", "__end__", "__unk__", "__newln__"])
+    write(d / "tokenizer_config.json", {"tokenizer_class": "BlenderbotSmallTokenizer"})
+
+
 def ctrl(d):
-    tokens = ["<unk>"]
-    for token in word_bpe(d, False):
-        if token != "<unk>":
-            tokens.append(token[:-4] if token.endswith("</w>") else token + "@@")
-    tokens = [token for i, token in enumerate(dict.fromkeys(tokens)) if i % 37 != 36]
-    write(d / "vocab.json", {token: i for i, token in enumerate(tokens)})
+    ends_marked(d, False, ["<unk>"])
     write(d / "tokenizer_config.json", {"tokenizer_class": "CTRLTokenizer"})
+
+
+def biogpt(d):
+    vocabulary = word_bpe(d, False)
+    merges = (d / "merges.txt").read_text().splitlines()[1:]
+    (d / "merges.txt").write_text("".join(f"{merge} {1000 - i}\n" for i, merge in enumerate(merges)))
+    learned = [token for token in vocabulary if token != "<unk>"]
+    escapes = ["&apos;</w>", "&quot;</w>", "&amp;</w>", "&lt;</w>", "@-@</w>", "&", "#", ";", ";</w>", "@", "-", "</w>"]
+    tokens = ["<s>", "<pad>", "</s>", "<unk>"] + without_some(learned + escapes)
+    write(d / "vocab.json", {token: i for i, token in enumerate(dict.fromkeys(tokens))})
+    write(d / "tokenizer_config.json", {"tokenizer_class": "BioGptTokenizer"})
 
 
 def byte_level(d, specials, name):
@@ -294,11 +325,12 @@ def transfo_xl_pickle(d):
 
 
 BUILDERS = {f.__name__: f for f in (t5, t5_bytes, t5_unused, t5_characters, t5_words, t5_newer, camembert, mbart, xlm_roberta, albert, xlnet, big_bird, deberta_v2, llama,
-                                    llama_newer, llama_unused, bpe_symbols, m2m_100, marian, marian_separate, nllb, nllb_legacy, pegasus, xglm, gpt, ctrl, roberta,
+                                    llama_newer, llama_unused, bpe_symbols, m2m_100, marian, marian_separate, nllb, nllb_legacy, pegasus, xglm, plbart, plbart_multi, gpt, ctrl,
+                                    biogpt, blenderbot_small, roberta,
                                     deberta, gpt2, blenderbot, codegen, opt, mpnet, xlm, xlm_cased, transfo_xl, transfo_xl_lower, transfo_xl_pickle)}
 NAMES = list(BUILDERS)
-TWO_SIDED = ["mbart", "m2m_100", "marian", "marian_separate", "nllb"]
-MOSES = ["xlm", "xlm_cased", "transfo_xl", "transfo_xl_lower", "transfo_xl_pickle"]
+TWO_SIDED = ["mbart", "m2m_100", "marian", "marian_separate", "nllb", "plbart", "plbart_multi"]
+MOSES = ["biogpt", "xlm", "xlm_cased", "transfo_xl", "transfo_xl_lower", "transfo_xl_pickle"]
 SENTENCEPIECE = NAMES[:NAMES.index("gpt")]
 
 

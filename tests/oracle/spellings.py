@@ -109,6 +109,26 @@ def respell(directory: Path, other: Path, draw: Draw) -> list[str]:
     return ways
 
 
+def as_newer_config(config: dict[str, Any]) -> dict[str, Any] | None:
+    """The same as transformers 5 writes it, which transformers 4 cannot read: rope_parameters, of each kind of layers where
+    these differ. None if the config says nothing of it, or if that is not known."""
+    if "rope_theta" not in config or config["model_type"] in ("olmo3", "falcon", "gpt_neox"):
+        return None
+    newer = {name: value for name, value in config.items() if name not in ("rope_theta", "rope_scaling", "rope_local_base_freq")}
+    scaling = dict(config.get("rope_scaling") or {})
+    kind = scaling.pop("type", None)
+    rotary = {"rope_theta": config["rope_theta"], "rope_type": scaling.pop("rope_type", kind) or "default"} | scaling
+    if "partial_rotary_factor" in newer:
+        rotary["partial_rotary_factor"] = newer.pop("partial_rotary_factor")
+    if "rope_local_base_freq" in config:
+        local = {"rope_theta": config["rope_local_base_freq"], "rope_type": "default"}
+        rotary = {"full_attention": rotary, "sliding_attention": local}
+    newer["rope_parameters"] = rotary
+    if "torch_dtype" in newer:
+        newer["dtype"] = newer.pop("torch_dtype")
+    return newer
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)

@@ -28,7 +28,8 @@ CLASS_NAMES = {
     "camembert": "CamembertTokenizer", "mbart": "MBartTokenizer", "mbart50": "MBart50Tokenizer", "albert": "AlbertTokenizer",
     "xlnet": "XLNetTokenizer", "big_bird": "BigBirdTokenizer", "deberta_v2": "DebertaV2Tokenizer", "llama": "LlamaTokenizer",
     "m2m_100": "M2M100Tokenizer", "marian": "MarianTokenizer", "nllb": "NllbTokenizer", "pegasus": "PegasusTokenizer",
-    "xglm": "XGLMTokenizer", "blenderbot": "BlenderbotTokenizer", "codegen": "CodeGenTokenizer", "mpnet": "MPNetTokenizer"}
+    "xglm": "XGLMTokenizer", "blenderbot": "BlenderbotTokenizer", "codegen": "CodeGenTokenizer", "mpnet": "MPNetTokenizer",
+    "plbart": "PLBartTokenizer", "biogpt": "BioGptTokenizer", "blenderbot_small": "BlenderbotSmallTokenizer"}
 KINDS = list(CLASS_NAMES)
 SIZES = {"mask_token": ["<MASK!>", "[mask]"], "pad_token": ["<blank>"], "unk_token": []}
 
@@ -54,7 +55,7 @@ BUILDERS = dict(slow_tokenizers.BUILDERS) | {
     "bert": wordpiece, "electra": wordpiece, "bart": lambda d: byte_level(d, ["<s>", "<pad>", "</s>", "<unk>", "<mask>"], ""),
     "camembert": camembert, "mbart": fairseq, "mbart50": fairseq, "xlm_roberta": fairseq}
 SENTENCEPIECE = ["t5", "xlm_roberta", "camembert", "mbart", "mbart50", "albert", "xlnet", "big_bird", "deberta_v2", "llama",
-                 "m2m_100", "marian", "nllb", "pegasus", "xglm"]
+                 "m2m_100", "marian", "nllb", "pegasus", "xglm", "plbart"]
 
 
 def maybe(rng, fields, chance=0.4):
@@ -95,7 +96,8 @@ def own_fields(rng, kind):
         "nllb": {"src_lang": NLLB, "tgt_lang": NLLB, "legacy_behaviour": flag}, "pegasus": {}, "xglm": {},
         "blenderbot": {"add_prefix_space": flag}, "codegen": {"add_prefix_space": flag},
         "mpnet": {"do_lower_case": flag, "strip_accents": [True, False, None], "tokenize_chinese_chars": flag},
-        "marian": {}}[kind], 0.6)
+        "plbart": {"src_lang": ["java", "python", "__en_XX__"], "tgt_lang": ["java", "en_XX"], "language_codes": ["base", "multi"]},
+        "marian": {}, "biogpt": {}, "blenderbot_small": {}}[kind], 0.6)
 
 
 NAMES = ["<new>", "newer", "ÀB", "[X]", "lamp s", "<|a|>", "ing"]

@@ -152,6 +152,24 @@ TEST_F(SlowFiles, MosesKnowsOnlyEnglish) {
   }
 }
 
+TEST_F(SlowFiles, PlbartHasTwoListsOfLanguages) {
+  fs::copy(root / "plbart", directory, fs::copy_options::recursive);
+  Json config = read_json(directory / "tokenizer_config.json");
+  const auto with = [&](const char* field, const char* value) {
+    Json changed = config;
+    changed[field] = value;
+    write_file_atomically(directory / "tokenizer_config.json", changed.dump());
+  };
+  with("src_lang", "go");
+  EXPECT_NE(message().find("src_lang is '__go__', expected one of PLBart's 3 languages"), std::string::npos)
+      << message();
+  with("language_codes", "all");
+  EXPECT_NE(message().find("language_codes is 'all', expected base or multi"), std::string::npos)
+      << message();
+  with("src_lang", "__python__");
+  EXPECT_EQ(message(), "");
+}
+
 TEST_F(SlowFiles, WordsMayStandInAVocabJson) {
   fs::copy(root / "transfo_xl", directory, fs::copy_options::recursive);
   const Tokenizer expected = Tokenizer::from_file(directory);

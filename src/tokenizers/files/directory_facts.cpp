@@ -24,11 +24,11 @@ bool is_left(const TokenizerConfig& config, const char* field, const char* usual
 // Special tokens, and what they usually are where the directory does not say.
 struct Special {
   std::string_view role;
-  std::array<const char*, 2> usual;
+  std::array<std::string_view, 3> usual;
 };
 constexpr Special kSpecials[] = {{"mask_token", {"[MASK]", "<mask>"}},
-                                 {"pad_token", {"[PAD]", "<pad>"}},
-                                 {"unk_token", {"[UNK]", "<unk>"}},
+                                 {"pad_token", {"[PAD]", "<pad>", "__null__"}},
+                                 {"unk_token", {"[UNK]", "<unk>", "__unk__"}},
                                  {"cls_token", {"[CLS]", "<s>"}},
                                  {"sep_token", {"[SEP]", "</s>"}}};
 
@@ -40,8 +40,10 @@ std::optional<TokenId> special_token(const Tokenizer& tokenizer, const std::file
   if (!said.empty()) return tokenizer.token_to_id(said);
   for (const Special& special : kSpecials)
     if (special.role == role)
-      for (const char* usual : special.usual)
+      for (const std::string_view usual : special.usual) {
+        if (usual.empty()) continue;
         if (const auto id = tokenizer.token_to_id(usual)) return id;
+      }
   return {};
 }
 
@@ -60,7 +62,7 @@ bool gives_token_types(const std::filesystem::path& directory) {
 bool cleans_up(const std::filesystem::path& directory, bool is_json) {
   static constexpr std::string_view families[] = {"Bert",       "bert",       "Electra", "electra",
                                                   "DistilBert", "distilbert", "ernie",   "megatron-bert",
-                                                  "MPNet",      "mpnet"};
+                                                  "MPNet",      "mpnet",      "PLBart",  "plbart"};
   const TokenizerConfig config(directory);
   return config.fields().flag({"clean_up_tokenization_spaces"}, !is_json && in(families, config.family()));
 }

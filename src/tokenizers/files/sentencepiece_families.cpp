@@ -1,5 +1,7 @@
 #include "tokenizers/files/sentencepiece_families.h"
 
+#include "base/error.h"
+
 #include <algorithm>
 
 namespace attend::tokenizers {
@@ -47,6 +49,10 @@ constexpr std::string_view nllb[] = {
     "twi_Latn", "tzm_Tfng", "uig_Arab", "ukr_Cyrl", "umb_Latn", "urd_Arab", "uzn_Latn", "vec_Latn",
     "vie_Latn", "war_Latn", "wol_Latn", "xho_Latn", "ydd_Hebr", "yor_Latn", "yue_Hant", "zho_Hans",
     "zho_Hant", "zul_Latn"};
+
+// Ahmad et al. 2021, arXiv:2103.06333: two programming languages, or six.
+constexpr std::string_view plbart[] = {"__java__", "__python__", "__en_XX__", "__javascript__",
+                                       "__php__",  "__ruby__",   "__go__"};
 
 // What Pegasus was trained with beside pieces.
 std::vector<std::string_view> pegasus_unknowns() {
@@ -107,6 +113,23 @@ const std::vector<Family> families = {
      .ids = Ids::fairseq,
      .behind = {"<mask>"},
      .languages = mbart,
+     .joining = {.by_model = false}},
+    {.names = {"PLBart", "plbart"},
+     .roles = {{"bos_token", "<s>"},
+               {"eos_token", "</s>"},
+               {"unk_token", "<unk>"},
+               {"sep_token", "</s>"},
+               {"pad_token", "<pad>"},
+               {"cls_token", "<s>"},
+               {"mask_token", "<mask>", true}},
+     .single = "$A eos_token language",
+     .pair = "$A $B eos_token language",
+     .ids = Ids::fairseq,
+     .steps = Steps::sentencepiece,
+     .behind = {"<mask>"},
+     .languages = plbart,
+     .usual_language = "",
+     .base_languages = 3,
      .joining = {.by_model = false}},
     {.names = {"MBart50"},
      .roles = {{"eos_token", "</s>"},
@@ -261,6 +284,23 @@ std::pair<std::string, std::string> Family::templates(const Fields& config) cons
   const bool legacy = legacy_single != nullptr && config.flag({"legacy_behaviour"}, false);
   return legacy ? std::pair<std::string, std::string>{legacy_single, legacy_pair}
                 : std::pair<std::string, std::string>{single, pair};
+}
+
+bool Family::has_base_languages(const Fields& config) const {
+  if (base_languages == 0) return false;
+  const std::string set = config.text({"language_codes"}, "base");
+  if (set != "base" && set != "multi")
+    fail("{}: language_codes is '{}', expected base or multi", config.source(), set);
+  return set == "base";
+}
+
+std::span<const std::string_view> Family::languages_of(const Fields& config) const {
+  return has_base_languages(config) ? languages.first(base_languages) : languages;
+}
+
+std::span<const std::string_view> Family::behind_of(const Fields& config) const {
+  if (base_languages > 0 && !has_base_languages(config)) return {};
+  return behind;
 }
 
 SpaceFields read_spaces(const Family& family, const Fields& config) {

@@ -43,8 +43,11 @@ struct SentencePieceFamily {
   bool keeps_additional = false;                  // they join the directory's list
   std::vector<std::string_view> behind = {};      // tokens with the ids behind the pieces and languages
   std::span<const std::string_view> languages =
-      {};  // mBART's and NLLB's, special tokens too; the source's is "language"
+      {};  // mBART's, NLLB's and PLBART's, special tokens too; the source's is "language"
   const char* usual_language = "en_XX";
+  // PLBART's: unless language_codes is "multi", only the first of them are there, the tokens behind them are
+  // there too, and a side without a language has none in its template.
+  std::size_t base_languages = 0;
   bool numbers_languages = true;    // their ids come right behind the pieces; else they are added tokens
   int sentinels = 0;                // T5's <extra_id_0> and so on
   bool has_languages = false;       // M2M-100's __en__ and so on, the source's in front of the text
@@ -60,6 +63,9 @@ struct SentencePieceFamily {
   // The template of one text and of two.
   std::pair<std::string, std::string> templates(const Fields& config) const;
   bool has_language() const { return has_languages || !languages.empty(); }
+  bool has_base_languages(const Fields& config) const;
+  std::span<const std::string_view> languages_of(const Fields& config) const;
+  std::span<const std::string_view> behind_of(const Fields& config) const;
 };
 
 std::span<const SentencePieceFamily> sentencepiece_families();

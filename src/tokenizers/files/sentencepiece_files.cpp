@@ -138,7 +138,11 @@ std::optional<fs::path> find_sentencepiece(const fs::path& directory, TextSide s
 bool has_target_language(const fs::path& directory) {
   const TokenizerConfig config(directory);
   const Family* family = find_sentencepiece_family(config.family());
-  return family != nullptr && family->has_language() && config.fields().has({"tgt_lang"});
+  if (family == nullptr || !family->has_language()) return false;
+  // The side of PLBART's targets has no language where tgt_lang does not say one.
+  return config.fields().has({"tgt_lang"}) ||
+         (family->base_languages > 0 &&
+          (config.fields().has({"src_lang"}) || !family->has_base_languages(config.fields())));
 }
 
 void set_language(TokenizerJson& json, const fs::path& directory, TextSide side) {

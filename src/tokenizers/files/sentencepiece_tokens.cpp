@@ -85,8 +85,10 @@ std::vector<ScoredToken> scored_tokens(const Family& family, const SentencePiece
   for (std::size_t i = front_of(family).first; i < file.pieces.size(); ++i)
     tokens.push_back({file.pieces[i].text, double{file.pieces[i].score}});
   if (family.numbers_languages)
-    for (const std::string_view language : family.languages) tokens.push_back({std::string(language)});
-  for (const std::string_view token : family.behind) tokens.push_back({std::string(token)});
+    for (const std::string_view language : family.languages_of(config.fields()))
+      tokens.push_back({std::string(language)});
+  for (const std::string_view token : family.behind_of(config.fields()))
+    tokens.push_back({std::string(token)});
   for (std::int64_t i = sentinel_count(family, config); i-- > 0;) tokens.push_back({sentinel(i)});
   return tokens;
 }
@@ -139,13 +141,33 @@ std::vector<TokenizerConfig::Token> special_tokens(const Family& family, const T
   };
   if (std::none_of(more.begin(), more.end(), is_sentinel))
     for (std::int64_t i = 0; i < sentinel_count(family, config); ++i) more.push_back({sentinel(i)});
-  for (const std::string_view language : family.languages) more.push_back({std::string(language)});
+  for (const std::string_view language : family.languages_of(config.fields()))
+    more.push_back({std::string(language)});
   tokens.insert(tokens.end(), more.begin(), more.end());
   return tokens;
 }
 
+namespace {
+
+// PLBART's "java" for the token "__java__"; empty: this side has none.
+std::string base_language_token(const Family& family, const Fields& fields, TextSide side) {
+  const bool target = side == TextSide::target, base = family.has_base_languages(fields);
+  const char* field = target ? "tgt_lang" : "src_lang";
+  std::string language = fields.text({field}, base || target ? "" : "en_XX");
+  if (language.empty()) return language;
+  if (!language.starts_with("__")) language = "__" + language + "__";
+  const auto languages = family.languages_of(fields);
+  if (std::ranges::find(languages, language) == languages.end())
+    fail("{}: {} is '{}', expected one of {}'s {} languages", fields.source(), field, language,
+         family.names[0], languages.size());
+  return language;
+}
+
+}  // namespace
+
 std::string language_token(const Family& family, const TokenizerConfig& config, TextSide side) {
   const Fields& fields = config.fields();
+  if (family.base_languages > 0) return base_language_token(family, fields, side);
   const char* field = side == TextSide::target && fields.has({"tgt_lang"}) ? "tgt_lang" : "src_lang";
   const std::string language = fields.text({field}, family.has_languages ? "en" : family.usual_language);
   const std::string set = fields.text({"language_codes"}, "m2m100");

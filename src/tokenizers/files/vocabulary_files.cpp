@@ -30,9 +30,7 @@ constexpr Role mpnet_roles[] = {{"bos_token", "<s>"},          {"eos_token", "</
 // As transformers reads it: a token is a whole line, spaces and all, and its id the line's number. Line ends
 // are those of Python's text files. Blank lines are tokens too.
 TokenizerJson read_vocab_txt(const std::filesystem::path& directory, const TokenizerConfig& config) {
-  if (config.family() == "RoFormer" || config.family() == "roformer")
-    fail("{}: RoFormer's tokenizer cuts Chinese into words with jieba's lists, which is not supported",
-         directory.string());
+  if (config.family() == "RoFormer" || config.family() == "roformer") refuse_dictionary(directory);
   const std::filesystem::path path = directory / file_names::vocab_txt;
   const std::string source = path.string(), text = read_file(path);
   Vocabulary vocabulary;
@@ -50,6 +48,14 @@ TokenizerJson read_vocab_txt(const std::filesystem::path& directory, const Token
 }
 
 }  // namespace
+
+void refuse_dictionary(const std::filesystem::path& directory) {
+  fail(
+      "{}: RoFormerTokenizer finds Chinese words in jieba's dictionary, which is not part of Attend: give "
+      "the "
+      "model token ids, or a tokenizer.json without the tokenizer_class RoFormerTokenizer",
+      directory.string());
+}
 
 TokenizerJson bert_tokenizer(Vocabulary given, const TokenizerConfig& config) {
   TokenizerJson result;

@@ -14,6 +14,9 @@ namespace attend::tokenizers {
 // As tokenizer.json would say it. Error that names what was looked for if there is none of these files.
 TokenizerJson read_vocabulary_files(const std::filesystem::path& directory, TextSide side);
 
+// RoFormer's tokenizer cannot be read: an Error that says why.
+[[noreturn]] void refuse_dictionary(const std::filesystem::path& directory);
+
 // BERT's words in pieces, [CLS] A [SEP] B [SEP], as tokenizer.json would say it.
 TokenizerJson bert_tokenizer(Vocabulary given, const TokenizerConfig& config);
 

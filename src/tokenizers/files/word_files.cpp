@@ -94,7 +94,7 @@ TokenizerJson read_word_files(const std::filesystem::path& directory, const Toke
   result.slow = true;
   if (lower) result.lowercase = make_slow_lowercase(/*by_words=*/false);
   result.apart = config.tokens_apart(result.fields.at("added_tokens"), roles, vocabulary);
-  result.decoder = make_moses_decoder();
+  result.decoder = make_moses_decoder({.join_numbers = true});
   result.normalizer =
       make_moses_normalizer({.lowercase = lower, .split_hyphens = true, .split_numbers = true});
   result.pre_tokenizer = make_pre_tokenizer({{"type", "WhitespaceSplit"}}, config.fields().source());

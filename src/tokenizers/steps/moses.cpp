@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <utf8proc.h>
@@ -214,6 +215,22 @@ void tokenize(bool split_hyphens, Letters& text) {
   strip(text);
 }
 
+void escape_xml(Letters& text) {
+  static constexpr std::pair<char32_t, std::string_view> names[] = {
+      {U'&', "&amp;"},   {U'|', "&#124;"}, {U'<', "&lt;"},  {U'>', "&gt;"},
+      {U'\'', "&apos;"}, {U'"', "&quot;"}, {U'[', "&#91;"}, {U']', "&#93;"}};
+  Letters result;
+  for (const Letter& item : text) {
+    const auto name = std::find_if(std::begin(names), std::end(names),
+                                   [&](const auto& pair) { return pair.first == item.value; });
+    if (name == std::end(names))
+      result.push_back(item);
+    else
+      for (const char c : name->second) result.push_back({static_cast<char32_t>(c), item.source});
+  }
+  text.swap(result);
+}
+
 class Moses : public Normalizer {
  public:
   explicit Moses(const MosesSteps& steps) : steps_(steps) {}
@@ -222,12 +239,13 @@ class Moses : public Normalizer {
     if (steps_.lowercase) lowercase(text);
     Letters letters = letters_of(text);
     if (steps_.replace_wide) replace_wide(letters);
-    normalize_punctuation(letters);
+    if (steps_.clean_punctuation) normalize_punctuation(letters);
     if (steps_.drop_unprintable)
       std::erase_if(letters, [](const Letter& item) { return is_other(item.value); });
     tokenize(steps_.split_hyphens, letters);
     static const Rule numbers{{digit, point, digit}, "0 @1@ ", 1};
     if (steps_.split_numbers) rewrite(numbers, letters);
+    if (steps_.escape) escape_xml(letters);
     text = text_of(letters, text.source(), text.aligned());
     if (!steps_.strip_accents) return;
     normalize(text, unicode::Form::nfd);

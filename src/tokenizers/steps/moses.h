@@ -1,6 +1,6 @@
-// Moses's clean-up of punctuation and its tokenization, for English, as sacremoses does them; XLM and
-// Transformer-XL cut their words with it. https://github.com/moses-smt/mosesdecoder, scripts/tokenizer.
-// Each step is a pass over the text: O(n).
+// Moses's clean-up of punctuation and its tokenization, for English, as sacremoses does them; XLM,
+// Transformer-XL and BioGPT cut their words with it. https://github.com/moses-smt/mosesdecoder,
+// scripts/tokenizer. Each step is a pass over the text: O(n).
 #pragma once
 
 #include "formats/json.h"
@@ -8,16 +8,19 @@
 #include "tokenizers/steps/normalizer.h"
 
 #include <memory>
+#include <string>
 
 namespace attend::tokenizers {
 
-// What the two models make of a text before their vocabularies are asked: words with a space between them.
+// What these models make of a text before their vocabularies are asked: words with a space between them.
 struct MosesSteps {
+  bool clean_punctuation = true;  // quotes of all kinds become those of ASCII, and so on
   bool lowercase = false;         // each character for itself, before everything else
   bool replace_wide = false;      // punctuation and digits of East Asian languages by those of ASCII
   bool drop_unprintable = false;  // Unicode's category C: also line ends and tabs, without a space instead
   bool split_hyphens = false;     // a-b: a @-@ b
   bool split_numbers = false;     // 1,000.5: 1 @,@ 000 @.@ 5
+  bool escape = false;            // &, |, <, >, ', ", [ and ] as XML writes them
   bool strip_accents = false;     // the last step
 };
 
@@ -27,7 +30,12 @@ bool is_moses_letter(char32_t c);
 void check_moses_language(const Fields& config);
 
 std::unique_ptr<Normalizer> make_moses_normalizer(const MosesSteps& steps);
-// Back from Transformer-XL's words to a text: Moses's rules for English, and numbers in one piece again.
-std::unique_ptr<Decoder> make_moses_decoder();
+// Back from words to a text by Moses's rules for English. Tokens are words, or parts of words if
+// `end_of_word` marks those that end one. `join_numbers` undoes split_numbers.
+struct MosesJoining {
+  bool join_numbers = false;
+  std::string end_of_word = {};
+};
+std::unique_ptr<Decoder> make_moses_decoder(MosesJoining joining);
 
 }  // namespace attend::tokenizers

@@ -53,22 +53,46 @@ bool quotes_twice(char32_t c) {
 
 class MosesDecoder : public Decoder {
  public:
+  explicit MosesDecoder(MosesJoining joining) : joining_(std::move(joining)) {}
+
   void apply(std::vector<std::string>& tokens) const override {
     std::string text = " ";
-    for (const std::string& token : tokens) text += token + ' ';
+    if (joining_.end_of_word.empty()) {
+      for (const std::string& token : tokens) text += token + ' ';
+    } else {
+      std::string parts;
+      for (const std::string& token : tokens) parts += part_of_word(token);
+      for (const std::string_view word : split_words(parts)) text += std::string(word) + ' ';
+    }
     replace_all(text, " @-@ ", "-");
+    unescape(text);
+    text = joined(text);
+    if (joining_.join_numbers) {
+      replace_all(text, " @,@ ", ",");
+      replace_all(text, " @.@ ", ".");
+    }
+    tokens = {std::move(text)};
+  }
+  std::string in_the_middle(std::string token) const override {
+    if (joining_.end_of_word.empty()) return " " + token;
+    token = part_of_word(std::move(token));
+    unescape(token);
+    return token;
+  }
+
+ private:
+  std::string part_of_word(std::string token) const {
+    replace_all(token, joining_.end_of_word, " ");
+    return token;
+  }
+
+  static void unescape(std::string& text) {
     static constexpr std::pair<const char*, const char*> escapes[] = {
         {"&bar;", "|"},   {"&#124;", "|"}, {"&lt;", "<"},  {"&gt;", ">"},  {"&bra;", "["}, {"&ket;", "]"},
         {"&quot;", "\""}, {"&apos;", "'"}, {"&#91;", "["}, {"&#93;", "]"}, {"&amp;", "&"}};
     for (const auto& [from, to] : escapes) replace_all(text, from, to);
-    text = joined(text);
-    replace_all(text, " @,@ ", ",");
-    replace_all(text, " @.@ ", ".");
-    tokens = {std::move(text)};
   }
-  std::string in_the_middle(std::string token) const override { return " " + token; }
 
- private:
   static std::string joined(const std::string& text) {
     std::map<std::u32string, int> quotes_seen;
     std::string result;
@@ -102,12 +126,14 @@ class MosesDecoder : public Decoder {
     }
     return result;
   }
+
+  MosesJoining joining_;
 };
 
 }  // namespace
 
-std::unique_ptr<Decoder> make_moses_decoder() {
-  return std::make_unique<MosesDecoder>();
+std::unique_ptr<Decoder> make_moses_decoder(MosesJoining joining) {
+  return std::make_unique<MosesDecoder>(std::move(joining));
 }
 
 }  // namespace attend::tokenizers
