@@ -12,12 +12,12 @@
 namespace attend::ops {
 namespace {
 
-// A tensor that nobody else sees, and may be written to.
+// Whether no other handle sees the tensor or its memory, so that it may be overwritten.
 bool is_ours(const Tensor& t) {
   return t.handles() == 1 && t.body().data.use_count() == 1 && t.is_contiguous();
 }
 
-// x summed over what it was repeated along, and of the type of what was repeated.
+// x with the type and shape of a result: converted, and summed over the dimensions that were broadcast.
 Tensor fitted(Tensor x, const Node::Result& to) {
   if (x.type() != to.type) x = x.to(to.type);
   if (x.sizes() == Dimensions(to.sizes)) return x;
@@ -84,13 +84,14 @@ class Engine {
 
  private:
   struct State {
-    std::vector<Tensor> gradients;  // of the results, as far as they are there
-    std::size_t waits = 0;          // edges on which more may come
-    bool leads = false;             // to something that is wanted
+    std::vector<Tensor> gradients;  // of the results; undefined until one arrives
+    std::size_t waits = 0;          // edges from which more gradients may come
+    bool leads = false;             // whether a path leads from here to an end
     bool ready = false, explored = false;
   };
 
-  // Depth first without recursion: which nodes are reached, by how many edges, and which lead to an end.
+  // Depth first without recursion: finds the reached nodes, how many edges lead to each, and which of them
+  // lead to an end.
   void explore(const std::shared_ptr<Node>& root) {
     struct Step {
       Node* node;
@@ -133,7 +134,7 @@ class Engine {
       sum = sum + gradient;
   }
 
-  // The sum of an edge's gradients, to be written to.
+  // The sum of an edge's gradients, which the caller may write to.
   const Tensor& whole(const Edge& edge) {
     Tensor& sum = states_.at(edge.node.get()).gradients.at(edge.result);
     const Node::Result& result = edge.node->results.at(edge.result);

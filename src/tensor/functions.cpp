@@ -1,10 +1,10 @@
-// Functions of each number.
+// Element-wise functions.
 #include "tensor/loops.h"
 
 namespace attend::ops {
 namespace {
 
-// Of the approximation by tanh.
+// The argument of tanh in the tanh approximation of GELU.
 template <class T>
 T inner_of_gelu(T x) {
   return T(0.7978845608028654) * (x + T(0.044715) * x * x * x);
@@ -117,7 +117,7 @@ Tensor Tensor::clamp(std::optional<Scalar> least, std::optional<Scalar> most) co
   return differentiable(
       *this,
       [&] {
-        return arithmetic(*this, *this, type, [&](auto x, auto) {  // what is not a number stays so
+        return arithmetic(*this, *this, type, [&](auto x, auto) {  // NaN stays NaN
           using T = decltype(x);
           if (least && x < least->to<T>()) x = least->to<T>();
           if (most && x > most->to<T>()) x = most->to<T>();

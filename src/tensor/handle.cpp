@@ -11,7 +11,7 @@
 namespace attend::ops {
 namespace {
 
-// The address sanitizer watches over the ends of what malloc gives, and not of what lies in a larger piece.
+// The address sanitizer checks the bounds of what malloc returns, but not of parts of a larger block.
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool kWatched = true;
 #else
@@ -120,7 +120,7 @@ void Tensor::set_data(const Tensor& other) const {
   own.type = other.type();
   own.sizes = other.body().sizes;
   own.strides = other.body().strides;
-  if (own.gradients) own.gradients->leaf.reset();  // which knows the shape
+  if (own.gradients) own.gradients->leaf.reset();  // the leaf holds a shape
 }
 
 Scalar Tensor::item() const {

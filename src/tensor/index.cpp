@@ -1,4 +1,4 @@
-// Places that are numbers in another tensor.
+// Gather, scatter and selection by indices that are in another tensor.
 #include "tensor/tape.h"
 #include "tensor/walk.h"
 
@@ -8,7 +8,7 @@
 namespace attend::ops {
 namespace {
 
-// The places as numbers from 0 to size - 1; negative ones count from the end where torch lets them.
+// The indices, checked to be from 0 to size - 1; negative ones count from the end where torch allows that.
 std::vector<std::int64_t> checked(const Tensor& places, std::int64_t size, bool from_end = false) {
   if (!is_integer(places.type(), /*with_bool=*/false))
     fail("expected places as integers, found {}", name_of(places.type()));
@@ -26,14 +26,14 @@ void check_values(const Tensor& values, std::int64_t d, const Tensor& places) {
   if (values.size(d) != places.numel()) fail("{} values for {} places", values.size(d), places.numel());
 }
 
-// f(the part of x at number i, i) for each place along d.
+// f(the part of x at index i, i) for each index along d.
 template <class F>
 void for_places(const Tensor& x, std::int64_t d, const Tensor& places, F f) {
   std::int64_t i = 0;
   for (const std::int64_t place : checked(places, x.size(d))) f(x.select(d, place), i++);
 }
 
-// For each dimension of the mask, where it is true.
+// The indices where the mask is true, one tensor for each dimension of the mask.
 std::vector<Tensor> places_in(const Tensor& mask, const Dimensions& sizes) {
   if (mask.dim() == 0 || mask.dim() > std::ssize(sizes) ||
       !(mask.sizes() == sizes.slice(0, mask.sizes().size())))
@@ -47,7 +47,7 @@ void check_places(const std::vector<Tensor>& places, const Dimensions& sizes) {
     fail("places in {} dimensions for a tensor of {}", places.size(), sizes.size());
 }
 
-// f(element of x, element of `places`' shape): for gathers and scatters, x indexed along d.
+// f(element of x, element with `places`' shape), for gathers and scatters; x is indexed along d.
 template <class F>
 void for_gathered(const Tensor& x, std::int64_t d, const Tensor& places, const Tensor& values, F f) {
   const std::size_t w = x.wrapped(d);
@@ -103,8 +103,8 @@ Tensor selected(const Tensor& x, std::int64_t d, const std::vector<std::int64_t>
   return made;
 }
 
-// whole[.., numbers[i], ..] += values[.., i, ..]. Every thread has columns of its own, so that the order of
-// the sums is that of the numbers.
+// whole[.., numbers[i], ..] += values[.., i, ..]. Each thread owns some columns, so the order of the sums is
+// the order of the indices.
 void add_selected(const Tensor& whole, std::int64_t d, const std::vector<std::int64_t>& numbers,
                   const Tensor& values) {
   if (whole.numel() == 0 || values.numel() == 0) return;
@@ -151,7 +151,7 @@ Tensor embedding(const Tensor& table, const Tensor& ids, std::int64_t padding) {
   if (!tracked(table)) return table.index_select(0, ids).view(shape);
   std::vector<std::int64_t> numbers = checked(ids, table.size(0));
   Tensor made = selected(table, 0, numbers);
-  // Padding teaches its row nothing.
+  // The row of the padding token gets no gradient.
   record_adding(made, table, [numbers = std::move(numbers), padding](const Tensor& whole, const Tensor& g) {
     if (padding < 0) return add_selected(whole, 0, numbers, g);
     std::vector<std::int64_t> rows, places;
@@ -165,7 +165,7 @@ Tensor embedding(const Tensor& table, const Tensor& ids, std::int64_t padding) {
 Tensor Tensor::index(const std::vector<Tensor>& places) const {
   if (places.size() == 1 && places[0].type() == kBool) return index(places_in(places[0], sizes()));
   check_places(places, sizes());
-  // The first dimensions as one, of which rows are taken.
+  // The first dimensions are flattened into one, from which rows are taken.
   Dimensions shape = places[0].sizes();
   for (const Tensor& place : places) shape = broadcast(shape, place.sizes());
   Tensor row = zeros(shape, kLong);
@@ -342,7 +342,7 @@ Tensor Tensor::masked_select(const Tensor& mask) const {
 
 Tensor Tensor::nonzero() const {
   const Tensor all = to(kBool).contiguous();
-  const Dimensions steps = contiguous_strides(sizes());  // all's may be 0 where there is one number
+  const Dimensions steps = contiguous_strides(sizes());  // strides of dimensions of size 1 in `all` may be 0
   std::vector<std::int64_t> places;
   std::int64_t count = 0;
   for (std::int64_t i = 0; i < numel(); ++i) {

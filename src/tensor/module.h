@@ -1,4 +1,4 @@
-// A tree of named parameters, as PyTorch's Module is.
+// A tree of named parameters, like PyTorch's Module.
 #pragma once
 
 #include "tensor/ops.h"
@@ -11,7 +11,7 @@
 
 namespace attend::ops {
 
-// Names and values in the order in which they came.
+// Names and values in insertion order.
 template <class Value>
 class OrderedDict {
  public:
@@ -103,7 +103,7 @@ class Module : public std::enable_shared_from_this<Module> {
   OrderedDict<std::shared_ptr<Module>> children_;
 };
 
-// A module that is made with its holder, and shared by the holder's copies.
+// Holds a module and creates it; copies of the holder share the module.
 template <class Contained>
 class ModuleHolder {
  public:

@@ -1,4 +1,4 @@
-// torch's random numbers, for watermarks, which must be those of others, and for weights that are drawn.
+// torch's random numbers. Watermarks need exactly these, and initialized weights use them too.
 #pragma once
 
 #include "tensor/handle.h"

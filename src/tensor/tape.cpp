@@ -43,13 +43,13 @@ Gradients& gradients_of(const Tensor& t) {
 }
 
 void set_maker(const Tensor& result, std::shared_ptr<Node> node) {
-  if (!result.is_floating_point()) return;  // whole numbers have no gradient
+  if (!result.is_floating_point()) return;  // integers have no gradient
   node->results = {{result.sizes(), result.type()}};
   gradients_of(result).made_by = {std::move(node), 0};
   result.body().needs_gradient = true;
 }
 
-// A view of the memory of `base`, described so that the same part of another tensor of its shape can be seen.
+// Describes a view of `base`'s memory so that the same part of another tensor with its shape can be made.
 Part part_of(const Tensor& base, const Tensor& view) {
   if (!base.is_contiguous() || base.type() != view.type())
     fail("a view of [{}] is too involved to be changed in place while gradients are recorded",
@@ -83,7 +83,7 @@ Recording::~Recording() {
 
 Node::Node() : number(nodes_made.fetch_add(1, std::memory_order_relaxed)) {}
 
-// A tape may be long, and nodes that let go of each other would call each other so deep.
+// A tape may be long. Without this, nodes that free each other would recurse as deep as the tape is long.
 Node::~Node() {
   thread_local std::vector<std::shared_ptr<Node>>* waiting = nullptr;
   const auto give = [&](std::vector<std::shared_ptr<Node>>& to) {
@@ -118,7 +118,7 @@ const Tensor& Saved::operator()() const {
 Edge edge_of(const Tensor& t) {
   if (!needs_gradient(t)) return {};
   Gradients& own = gradients_of(t);
-  // A view of what was changed in place meanwhile is a part of what it has become.
+  // A view of memory that was changed in place later is a part of the changed tensor.
   if (own.base.defined() && own.version != t.version()) {
     own.made_by = {};
     own.version = t.version();
@@ -204,7 +204,7 @@ void record_write(const Tensor& to, const std::vector<Tensor>& others, Rule rule
   const auto& gradients = to.body().gradients;
   const Tensor base = gradients ? gradients->base : Tensor();
   std::vector<Edge> edges;
-  const auto before = [&](const Tensor& t) {  // what made it until now, whatever its version
+  const auto before = [&](const Tensor& t) {  // the node that made it so far, whatever its version
     return t.body().gradients ? t.body().gradients->made_by : Edge{};
   };
   edges.push_back(before(base.defined() ? base : to));
@@ -214,7 +214,7 @@ void record_write(const Tensor& to, const std::vector<Tensor>& others, Rule rule
   record(base, std::move(edges), [part, rule = std::move(rule)](const Tensor& gradient) {
     const Tensor whole = gradient.contiguous(), own = part(whole);
     std::vector<Tensor> results = rule(own);
-    if (!results.front().is_same(own)) {  // what stood there before has another gradient
+    if (!results.front().is_same(own)) {  // the overwritten values have another gradient
       const Tensor changed = whole.clone(), there = part(changed);
       if (results.front().defined())
         there.copy_(results.front());
@@ -234,7 +234,7 @@ void record_write(const Tensor& to, const std::vector<Tensor>& others, Rule rule
   own.version = to.version();
 }
 
-// A view of something that came to need gradients after the view was made.
+// A view of a tensor that started to need gradients after the view was made.
 bool Tensor::sees_gradients() const {
   return body().gradients->base.defined() && body().gradients->version != version() &&
          body().gradients->base.needs_gradient();

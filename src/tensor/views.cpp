@@ -1,4 +1,4 @@
-// The same memory, seen otherwise.
+// Views: the same memory with another shape or strides.
 #include "tensor/tape.h"
 #include "tensor/walk.h"
 
@@ -19,7 +19,7 @@ Tensor view_of(const Tensor& x, const Dimensions& sizes, const Dimensions& strid
   return Tensor(std::move(body));
 }
 
-// All of x, seen otherwise; rule turns a gradient of what is seen into one of x.
+// A view of all of x; rule turns a gradient of the view into one of x.
 template <class Rule>
 Tensor whole_of(const Tensor& x, const Dimensions& sizes, const Dimensions& strides, const Rule& rule) {
   Tensor seen = view_of(x, sizes, strides);
@@ -41,7 +41,7 @@ Tensor in_shape(const Tensor& x, const Dimensions& shape, const Dimensions& stri
                   [from = Dimensions(x.sizes())](const Tensor& g) { return g.reshape(from); });
 }
 
-// With the one -1 replaced by what is left.
+// The shape with -1 replaced by the remaining size.
 Dimensions whole_shape(const Tensor& x, const Dimensions& shape) {
   Dimensions whole = shape;
   std::int64_t known = 1;
@@ -60,11 +60,11 @@ Dimensions whole_shape(const Tensor& x, const Dimensions& shape) {
   return whole;
 }
 
-// Strides with which x's memory has the shape, if there are any.
+// The strides with which x's memory has this shape, if they exist.
 std::optional<Dimensions> strides_for(const Tensor& x, const Dimensions& shape) {
   if (x.is_contiguous() || x.numel() == 0) return contiguous_strides(shape);
   Dimensions strides = shape;
-  // From behind: runs of x's dimensions that lie behind each other are cut anew.
+  // From the last dimension: runs of x's dimensions that are contiguous are divided anew.
   std::int64_t next = static_cast<std::int64_t>(shape.size()) - 1;
   std::int64_t run = 1, step = x.strides().back(), cut = 1;
   for (std::int64_t d = x.dim() - 1; d >= 0; --d) {
@@ -207,7 +207,8 @@ Tensor Tensor::expand(const Dimensions& shape) const {
       fail("[{}] cannot be repeated to [{}]", fmt::join(sizes().vec(), ", "), fmt::join(shape.vec(), ", "));
     steps[d] = own == 1 && whole[d] != 1 ? 0 : d < more ? 0 : strides()[d - more];
   }
-  return whole_of(*this, whole, steps, [](const Tensor& g) { return g; });  // the tape sums what is repeated
+  // The tape sums the gradients of repeated elements.
+  return whole_of(*this, whole, steps, [](const Tensor& g) { return g; });
 }
 
 Tensor Tensor::diagonal(std::int64_t offset, std::int64_t rows, std::int64_t columns) const {
@@ -238,7 +239,7 @@ Tensor Tensor::detach() const {
 
 std::vector<Tensor> Tensor::chunk(std::int64_t count, std::int64_t d) const {
   if (count < 1) fail("expected one part or more, found {}", count);
-  // As torch has it, of nothing there are as many parts as were asked for.
+  // As in torch, an empty dimension gives as many chunks as requested.
   if (size(d) == 0) return std::vector<Tensor>(static_cast<std::size_t>(count), *this);
   const std::int64_t each = (size(d) + count - 1) / count;
   std::vector<Tensor> parts;
