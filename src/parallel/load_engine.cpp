@@ -17,7 +17,7 @@ constexpr const char* kModule = "attend-torch.so";
 constexpr const char* kAdvice =
     "pip install torch, and ATTEND_TORCH=$(python3 -c 'import torch; print(torch.__path__[0])')";
 
-// The number behind TORCH_VERSION_<part> in a libtorch's headers.
+// The number after TORCH_VERSION_<part> in a header of libtorch.
 std::string version_part(const std::string& header, const std::string& part) {
   const std::size_t name = header.find("TORCH_VERSION_" + part + " ");
   if (name == std::string::npos) return "?";
@@ -25,7 +25,7 @@ std::string version_part(const std::string& header, const std::string& part) {
   return header.substr(begin, header.find_first_not_of("0123456789", begin) - begin);
 }
 
-// "2.13" of the libtorch in a folder; empty where it does not say.
+// The version of the libtorch in a folder, such as "2.13"; empty if it is unknown.
 std::string version_of(const fs::path& torch) {
   for (const char* file :
        {"include/torch/headeronly/version.h", "include/torch/csrc/api/include/torch/version.h"})
@@ -37,7 +37,7 @@ std::string version_of(const fs::path& torch) {
   return {};
 }
 
-// The one that ATTEND_TORCH names is loaded before the module, which then finds it by name.
+// Loads the libtorch that ATTEND_TORCH names before the module, which then finds it by name.
 void load_torch(const fs::path& torch) {
   for (const char* file : {"libc10.so", "libtorch_cpu.so"}) {
     const fs::path path = torch / "lib" / file;
@@ -47,7 +47,7 @@ void load_torch(const fs::path& torch) {
 }
 
 void* load_module(const std::string& torch) {
-  // Beside the library, or where the program's run path says (cmake/Install.cmake).
+  // Next to the library, or in the program's run path (cmake/Install.cmake).
   void* const module = dlopen(kModule, RTLD_NOW | RTLD_LOCAL);
   if (module != nullptr) return module;
   const std::string why = dlerror();

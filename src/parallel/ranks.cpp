@@ -45,7 +45,7 @@ Ranks::Ranks(std::unique_ptr<Engine> engine, const ProcessPlace& place, double t
 
 Ranks::~Ranks() {
   if (!lost_) return;
-  // They wait for whom they cannot reach.
+  // Their destructors would wait for processes that cannot be reached.
   static_cast<void>(engine_.release());
   static_cast<void>(store_.release());
   static_cast<void>(heartbeat_.release());
@@ -99,7 +99,8 @@ std::unique_ptr<Ranks::Sum> Ranks::begin(const char* what, const Begin& begin) {
   }
 }
 
-// Looks meanwhile whether another has ended with an error, which may be long before its connections do.
+// While waiting, checks whether another rank has ended with an error, which may be long before its
+// connections end.
 void Ranks::wait(const char* what, Pending& work) {
   if (lost_) throw LostRank("another rank is lost already");
   heartbeat_->waits(true);
@@ -139,7 +140,7 @@ std::unique_ptr<Ranks::Sum> Ranks::begin_sum_halves(std::span<std::uint16_t> num
 
 void Ranks::sum(std::span<double> numbers) {
   if (alone() || numbers.empty()) return;
-  // Where another is lost the engine may write to it later: it is not given back then.
+  // If another rank is lost, the engine may still write to it; in that case it is never freed.
   auto* const sums = new std::vector<double>(numbers.begin(), numbers.end());
   begin("adding up counts", [&] { return engine_->sum(std::span(*sums)); })->wait();
   std::ranges::copy(*sums, numbers.begin());
@@ -188,7 +189,7 @@ void Ranks::leave() {
   gather("");
   heartbeat_.reset();
   if (place_.store_runs) return;
-  // Rank 0 has the store, which the others still ask until they have ended.
+  // Rank 0 has the store, which the others still read until they have ended.
   store_->set(fmt::format("gone/{}", place_.rank), "1");
   const auto end = Clock::now() + std::chrono::seconds(5);
   for (std::int64_t rank = 1; first() && rank < place_.size; ++rank)
@@ -201,7 +202,7 @@ void Ranks::fails_with(const std::string& error) {
   lost_ = true;
   leave_last_words(*store_, place_.rank, error);
   heartbeat_.reset();
-  // Time for the others to read them where this process has the store.
+  // If this process runs the store, the others need time to read the error.
   if (first() && !place_.store_runs) std::this_thread::sleep_for(std::chrono::seconds(2));
 }
 

@@ -1,5 +1,5 @@
-// The engine on libtorch's c10d: TCPStore and Gloo. The one part of attend that knows torch, in a module of
-// its own.
+// The engine on libtorch's c10d: TCPStore and Gloo. It is a module of its own, and the only part of Attend
+// that uses libtorch.
 #include "parallel/engine.h"
 
 #include <attend/export.h>
@@ -22,7 +22,7 @@ namespace {
 using Milliseconds = std::chrono::milliseconds;
 using StoreHandle = c10::intrusive_ptr<c10d::Store>;
 
-// torch's errors without the addresses of its functions.
+// Reports torch's errors without the addresses of its functions.
 template <class Work>
 auto plainly(const Work& work) {
   try {
@@ -79,7 +79,7 @@ class TorchPending : public Pending {
       try {
         return work_->wait(time);
       } catch (...) {
-        if (!work_->isCompleted()) return false;  // out of this time, not of the engine's
+        if (!work_->isCompleted()) return false;  // this wait is over, not the engine's timeout
         throw;
       }
     });
@@ -106,7 +106,7 @@ class TorchEngine : public Engine {
   void connect() override {
     plainly([&] {
       c10::intrusive_ptr<c10d::ProcessGroupGloo::Options> options;
-      if (place_.local_size == place_.size) {  // whatever the machine's name resolves to
+      if (place_.local_size == place_.size) {  // one machine: its own address, whatever its name is
         options = c10d::ProcessGroupGloo::Options::create(timeout_);
         options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
       } else {
