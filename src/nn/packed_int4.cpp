@@ -69,7 +69,7 @@ class Int4Weights : public PackedMatrix {
             {"_scale", scales_.narrow(0, 0, out_).unsqueeze(1)}};
   }
 
-  // Of what stored() gave.
+  // From the tensors of stored().
   Int4Weights(std::int64_t in, const Tensor& numbers, const Tensor& steps, const Tensor& starts,
               const Tensor& scales)
       : Int4Weights(numbers.size(0), in) {
@@ -122,7 +122,7 @@ class Int4Weights : public PackedMatrix {
     return y;
   }
 
-  // body(output, group, the place of its step and start, byte(k): that of number k of the group)
+  // body(output, group, index of its step and start, byte(k): the byte of number k of the group)
   template <class Body>
   void for_each_group(const Body& body) const {
     const std::int64_t groups = kernels::int4_groups(in_);

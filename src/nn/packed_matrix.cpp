@@ -8,7 +8,7 @@
 namespace attend {
 namespace {
 
-// Rows of another matrix.
+// Some rows of another matrix.
 class PartOfMatrix : public PackedMatrix {
  public:
   PartOfMatrix(std::shared_ptr<const PackedMatrix> whole, std::int64_t in, std::int64_t first,

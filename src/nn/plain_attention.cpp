@@ -35,7 +35,7 @@ std::vector<FormedScores::Term> plain_distances(const DistanceTensors& d, std::i
   return terms;
 }
 
-// What the last Lq of Lk positions see: `far` is the penalty of keys outside a window.
+// What the last Lq of Lk positions see. `far`: the penalty of keys outside a window.
 OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, double far, ScalarType type) {
   OwnKeys own{ops::zeros({Lq, Lk}, type), ops::arange(Lk - Lq, Lk, kLong), {}};
   const auto hidden = [&](double penalty) { return ops::full({Lq, Lk}, penalty, type); };
@@ -51,7 +51,7 @@ Tensor split_heads(const Tensor& x, const AttentionSpec& spec) {
   return x.reshape({x.size(0), spec.heads, spec.head_size}).transpose(0, 1);  // [H, L, D]
 }
 
-// Keys or values [L, key width] -> [H, L, D]: each head as often as heads of queries read it.
+// Keys or values [L, key width] -> [H, L, D]: each key head repeated for its heads of queries.
 Tensor spread_heads(const Tensor& x, const AttentionSpec& spec) {
   const std::int64_t key_heads = spec.heads_of_keys();
   if (key_heads == spec.heads) return split_heads(x, spec);
@@ -103,8 +103,8 @@ Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
     if (added.defined()) scores = scores + added;
   }
   if (spec.quirks.later_scores_are_equal) scores = scores.tril(k.size(0) - q.size(0));
-  // Where padding sees everything alike, most models add the lowest score to theirs, but DeBERTa and MPT put
-  // it in their place, so that no gradient flows there.
+  // If padding sees everything equally, most models add the lowest score to theirs. DeBERTa and MPT replace
+  // the score with it, so no gradient flows there.
   constexpr double lowest = std::numeric_limits<float>::lowest();
   const bool replaced = spec.quirks.padding_sees_all && (!spec.causal || spec.quirks.later_scores_are_equal);
   scores =
@@ -113,9 +113,9 @@ Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
     scores = ops::cat({scores, call.sinks.view({-1, 1, 1}).expand({spec.heads, q.size(0), 1})}, 2);
   Tensor weights = ops::softmax(scores, -1);
   if (call.sinks.defined()) weights = weights.narrow(2, 0, k.size(0));
-  // With `scores` they stay what the result is made of, so that its gradient in them can be asked for.
+  // With `scores`, the weights stay part of the result's graph, so that their gradient can be computed.
   if (call.weights) call.weights->push_back(call.scores ? weights : weights.detach());
-  // Every sequence has a seed of its own, for which the row where it begins stands.
+  // Every sequence has its own seed, derived from the row where it begins.
   weights = seeded_dropout(weights, call.dropout,
                            call.seed ^ (0xd1b54a32d192ed03u * (static_cast<std::uint64_t>(query) + 1)));
   return ops::matmul(weights, spread_heads(v, spec)).transpose(0, 1).reshape({q.size(0), spec.width()});
@@ -128,7 +128,7 @@ OwnKeys padded_keys(const AttentionSpec& spec, const PaddedRows& rows, ScalarTyp
   if (spec.quirks.later_penalty) own.penalty.clamp_min_(*spec.quirks.later_penalty);
   own.penalty.narrow(1, before, first) += lowest;
   own.penalty.narrow(1, before + first + count, L - first - count) += lowest;
-  // Both outside the window and padding is hidden once.
+  // Keys that are outside the window and padding are hidden only once.
   if (!spec.causal) own.penalty.clamp_min_(lowest);
   own.counted =
       ops::cat({ops::arange(before, kLong), ops::zeros({first}, kLong),

@@ -17,8 +17,7 @@ std::optional<PromptedBatch> behind_prompts(const StackImpl& stack, const TokenB
   return prompted(stack.embeddings->prompts, stack.spec().embeddings.vocabulary, batch, pass.adapters);
 }
 
-// forward(batch), with virtual tokens before the texts of the batch it is given; their rows are not in the
-// result.
+// forward(batch), with virtual tokens before the given texts; their rows are not in the result.
 Tensor with_prompts(StackImpl& stack, const TokenBatch& batch, Pass& pass, const auto& forward) {
   const auto all = behind_prompts(stack, batch, pass);
   if (!all) return forward(batch);
@@ -86,7 +85,7 @@ Tensor TransformerImpl::decode(const TokenBatch& batch, Pass& pass, const Encode
 }
 
 bool TransformerImpl::is_packable(const std::string& parameter, WeightFormat format, bool tables) const {
-  constexpr std::int64_t kFewOutputs = 16;  // of a head over labels, which costs nothing as it is
+  constexpr std::int64_t kFewOutputs = 16;  // smaller ones are heads over labels, whose size does not matter
   const bool exact = format == WeightFormat::float32;
   const auto [owner, own_name] = owner_of(*this, parameter);
   if (owner == nullptr) return false;

@@ -3,7 +3,7 @@
 namespace attend {
 namespace {
 
-// The original's: so large that a row which sees nothing sees everything alike.
+// As in the original: so large that a row which sees nothing sees everything equally.
 constexpr double kHidden = -1e30;
 
 void check(const PermutedText& text, std::size_t number) {
@@ -20,7 +20,7 @@ void check(const PermutedText& text, std::size_t number) {
   }
 }
 
-// Which tokens are hidden from which: [L, L] bool.
+// Which tokens are hidden from each token: [L, L] bool.
 Tensor hidden_tokens(const PermutedText& text, const Tensor& targets) {
   const Tensor order = ops::tensor(text.order, kLong);
   const Tensor later = order.unsqueeze(1).le(order.unsqueeze(0));  // not order[j] < order[i]
@@ -87,7 +87,7 @@ TwoStreams two_streams(const std::vector<PermutedText>& texts, std::vector<Tenso
       const auto t = static_cast<std::size_t>(token);
       targets.push_back(static_cast<std::int64_t>(ids.size()));
       labels.push_back(text.ids[t]);
-      ids.push_back(0);  // not looked at
+      ids.push_back(0);  // not read
       positions.push_back(token);
       if (typed) types.push_back(text.types[t]);
       predicted.push_back(1);
