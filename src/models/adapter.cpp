@@ -25,14 +25,14 @@ fs::path find_file(const fs::path& directory) {
   fail("{}: there is no adapter_model.safetensors in it", directory.string());
 }
 
-// Cuts `end` off; false if it is not there.
+// Removes the suffix `end`; false if it is not there.
 bool cut_end(std::string& text, std::string_view end) {
   if (!text.ends_with(end)) return false;
   text.erase(text.size() - end.size());
   return true;
 }
 
-// A module's name without what peft has put around it.
+// A module's name without the wrappers of peft.
 std::string unwrapped(std::string name) {
   for (std::string_view wrapper : {".base_layer", ".modules_to_save"})
     if (const auto at = name.rfind(std::string(wrapper) + "."); at != name.npos)
@@ -40,8 +40,7 @@ std::string unwrapped(std::string name) {
   return name;
 }
 
-// The names under which a model may know what an adapter calls `name`: a head puts the body's prefix before
-// it.
+// The names in a model for what an adapter calls `name`: with a head, the body's names begin with a prefix.
 std::vector<std::string> names_in_model(const std::string& name, std::string_view prefix) {
   const std::string dotted = std::string(prefix) + ".";
   return {name, name.starts_with(dotted) ? name.substr(dotted.size()) : dotted + name};
@@ -84,7 +83,8 @@ void Adapter::read(const std::string& stored, const Tensor& tensor) {
   for (const char* part : {".lora_", ".ia3_"})
     if (name.find(part) != name.npos)
       fail("{}: {} belongs to a variant that is not supported", source_, shown(Json(stored)));
-  // With bias "all" peft also stores the bias that a trained module has replaced, and its own once more.
+  // With bias "all" peft also stores the bias that a trained module has replaced, and stores the module's own
+  // bias twice.
   const bool again =
       name.find(".original_module.") != name.npos || name.find(".modules_to_save.") != name.npos;
   keep(unwrapped(name), again ? Role::kept : Role::replaced);
@@ -201,7 +201,7 @@ void Adapter::train(const PretrainedModel& model) {
     if (entry.role != Role::replaced && entry.role != Role::kept) entry.value.set_needs_gradient(true);
   std::set<std::string> own;
   for (const Entry& entry : entries_)
-    // peft keeps the matrix of a head that it adapts, which does not learn.
+    // peft stores the matrix of an adapted head, although it is not trained.
     if (entry.role == Role::replaced && !entry.stored.ends_with(".base_layer.weight"))
       for (const std::string& spelling : names_in_model(entry.name, model.family().prefix))
         own.insert(spelling);
@@ -266,7 +266,7 @@ void Adapter::save(const PretrainedModel& model, const fs::path& directory) cons
   std::map<std::string, Tensor> tensors = stored(model, [](const Tensor& t) { return t.detach(); });
   for (const Entry& entry : entries_) {
     Tensor& tensor = tensors[entry.stored];
-    if (!tensor.defined()) tensor = entry.value;  // a second name of what the model has once
+    if (!tensor.defined()) tensor = entry.value;  // a second name for a tensor that the model has once
     tensor = tensor.to(entry.type);
   }
   Json fields = config_.fields().json();

@@ -1,4 +1,4 @@
-// New adapters: which modules they are put beside, and what their numbers are at first.
+// New adapters: the modules that they are attached to, and their initial numbers.
 #include "base/error.h"
 #include "models/adapter.h"
 
@@ -7,7 +7,7 @@
 namespace attend {
 namespace {
 
-// Its numbers follow from the seed and the name, whatever else is drawn.
+// The numbers depend on the seed and the name, not on what else is drawn.
 Generator generator_of(const std::string& name, std::uint64_t seed) {
   std::uint64_t mixed = seed;
   for (const char c : name) mixed = (mixed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -49,7 +49,7 @@ Adapter Adapter::fresh(const PretrainedModel& model, const AdapterOptions& optio
   };
   for (const auto& [name, weight] : model.by_checkpoint_name([](auto&, const Tensor& w) { return w; }, false))
     if (learns(name)) {
-      // A bias beside an adapted matrix lies within what peft has put around that.
+      // The bias of an adapted matrix is inside peft's wrapper of the module.
       std::string stored = name;
       const bool wrapped =
           name.ends_with(".bias") &&

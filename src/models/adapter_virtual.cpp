@@ -17,7 +17,7 @@ const char* no_prefix(const StackSpec& stack) {
   return nullptr;
 }
 
-// Why a stack cannot have vectors in the place of tokens'; null: it can.
+// Why a stack cannot have vectors instead of tokens; null: it can.
 const char* no_prompt(const StackSpec& stack) {
   if (stack.patches) return "it reads pictures";
   if (stack.two_streams || stack.memory || stack.looks_back) return "it has memories there";
@@ -46,7 +46,7 @@ void Adapter::attach_prefix(const PretrainedModel& model, std::int64_t index) {
          model.source(), reason);
   const auto places = 2 * static_cast<std::int64_t>(stack.spec().layers.size());
   const std::int64_t width = attention.key_width();
-  // peft deals the layers of a pair of stacks out two by two, so that each is there twice.
+  // peft counts the layers of a pair of stacks in twos, so each layer appears twice.
   stack.prefixes.push_back({.adapter = index,
                             .numbers = shaped(kName, Role::virtual_tokens, {-1, places * width}),
                             .places = places,
@@ -61,7 +61,7 @@ void Adapter::attach_prompt(const PretrainedModel& model, std::int64_t index) {
          model.source(), reason);
   const std::int64_t width = stack.embeddings->tokens.size(1),
                      count = config_.fields().integer({"num_virtual_tokens"}, {}, 1, 1 << 16);
-  // peft keeps a second half for the decoder of a pair of stacks, which nothing reads.
+  // For a pair of stacks, peft stores a second half for the decoder, which is never used.
   const std::int64_t halves = net->is_encoder_decoder() ? 2 : 1;
   stack.embeddings->prompts.push_back(
       {.adapter = index,

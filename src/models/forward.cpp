@@ -40,7 +40,7 @@ bool takes_types(const StackSpec& stack) {
 
 namespace {
 
-// Of every tensor; of one that encoder and decoder share, the sum.
+// The gradients of all tensors; for a tensor that encoder and decoder share, the sum.
 Tensors gradients_of(const PretrainedModel& model) {
   const auto of_stack = [&](bool encoder) {
     return model.by_checkpoint_name(
@@ -57,7 +57,7 @@ Tensors gradients_of(const PretrainedModel& model) {
   return all;
 }
 
-// Row b of every input and output is computed with adapter number adapters[b] (-1: none).
+// Computes row b of every input and output with adapter number adapters[b] (-1: none).
 Tensors run_by_adapter(const PretrainedModel& model, Tensors inputs, const Tensor& adapters,
                        const ForwardOptions& options) {
   inputs.erase("adapters");
@@ -76,7 +76,7 @@ Tensors run_by_adapter(const PretrainedModel& model, Tensors inputs, const Tenso
     ForwardOptions with_it = options;
     with_it.adapter = number;
     for (const auto& [name, tensor] : run_forward(model, theirs, with_it)) {
-      if (tensor.dim() == 0 || tensor.size(0) != rows.size(0)) continue;  // a loss: of this part alone
+      if (tensor.dim() == 0 || tensor.size(0) != rows.size(0)) continue;  // a loss: of this part only
       if (Tensor& whole = outputs[name]; !whole.defined()) {
         std::vector<std::int64_t> shape = tensor.sizes().vec();
         shape[0] = B;

@@ -5,9 +5,9 @@
 namespace attend {
 namespace {
 
-// Transformer-XL gives the tokens' losses in place of the scores: [B, L - 1], but cluster by cluster, and
-// those that do not count last; of a vocabulary in one piece each loss stays in its token's place. scores
-// [T, V] are log-probabilities, labels [T] those of the next tokens.
+// Transformer-XL returns the tokens' losses instead of the scores: [B, L - 1], but cluster by cluster, with
+// those that do not count at the end. With a single cluster each loss stays at its token's index. scores [T,
+// V] are log-probabilities, labels [T] those of the next tokens.
 Tensor losses_by_cluster(const Tensor& scores, const Tensor& labels, const Padded& layout,
                          const ClusterSpec& clusters) {
   const Tensor ignored = labels.eq(kIgnoredLabel);

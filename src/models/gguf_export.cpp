@@ -15,7 +15,7 @@
 namespace attend {
 namespace {
 
-// Numbers of general.file_type.
+// Values of general.file_type.
 struct FileType {
   std::string_view name, block;
   std::uint32_t number;
@@ -67,7 +67,7 @@ class Export {
     fail("{}: {} has no place in a GGUF file of architecture {}", model_.source(), what, architecture_.name);
   }
 
-  // What llama.cpp takes for granted.
+  // Checks what llama.cpp assumes.
   void check() const {
     const auto scale = [&](std::int64_t size) { return 1 / std::sqrt(static_cast<double>(size)); };
     const bool free = architecture_.name == "granite";
@@ -84,7 +84,7 @@ class Export {
     }
   }
 
-  // Which layers see a window, in llama.cpp.
+  // Whether a layer has a window in llama.cpp.
   bool slides(std::size_t layer) const {
     if (architecture_.name == "phi3") return window() > 0;
     if (architecture_.name == "gemma2") return layer % 2 == 0;
@@ -118,7 +118,7 @@ class Export {
     add("vocab_size", stack_.embeddings.vocabulary);
   }
 
-  // By what the frequencies are divided.
+  // The numbers by which the frequencies are divided.
   std::vector<float> divisors(const std::vector<float>& frequencies) const {
     std::vector<float> unscaled = rotary_frequencies(base_, rotary().size);
     for (std::size_t i = 0; i < unscaled.size(); ++i) unscaled[i] /= frequencies[i];
@@ -127,7 +127,7 @@ class Export {
 
   const RotarySpec& rotary() const { return stack_.rotaries.front(); }
 
-  // As config.json says it, in either of its spellings; else the family's, found from what turns slowest.
+  // From config.json, in either of its spellings; else the family's base, derived from the lowest frequency.
   void find_base() {
     Json fields = model_.config().json();
     for (const char* name : {"rope_parameters", "full_attention"})
@@ -171,7 +171,7 @@ class Export {
     }
   }
 
-  // What only some have.
+  // Fields that only some families have.
   void add_further() {
     const auto& head = model_.network()->spec().language_model_head;
     const std::pair<const char*, double> numbers[] = {
@@ -199,7 +199,7 @@ class Export {
                        [&type, numbers = std::move(numbers)] { return encode_blocks(type, numbers); });
   }
 
-  // Rows that do not fill blocks, and the table of tokens in 4 bits, have a type with more.
+  // Rows that do not fill whole blocks, and the token table in a 4-bit file, get a type with more bits.
   const BlockType& type_of(const Tensor& tensor, std::string_view name) const {
     if (tensor.dim() < 2) return *find_encoded_type("F32");
     const bool table = name == "token_embd.weight" || name == "output.weight";

@@ -14,7 +14,7 @@ bool has_head(std::string_view name, Head head) {
     case Head::body:
       return name.ends_with("Model") && !name.ends_with("HeadModel") && !name.ends_with("HeadsModel") &&
              !name.ends_with("MTModel") && !name.ends_with("EncoderDecoderModel");
-    case Head::causal_language_model:  // XLM's is whatever its config.json makes it
+    case Head::causal_language_model:  // for XLM, its config.json decides whether it is causal
       return (name.ends_with("LMHeadModel") && !xlnet) || name.ends_with("ForCausalLM") || xlm;
     case Head::masked_language_model:
       return name.ends_with("ForMaskedLM") || xlm;
@@ -31,7 +31,7 @@ bool has_head(std::string_view name, Head head) {
       return name.ends_with("ForSequenceClassification");
     case Head::token_classification:
       return name.ends_with("ForTokenClassification");
-    case Head::question_answering:  // what is "Simple" in XLNet and XLM is all there is in the others
+    case Head::question_answering:  // XLNet and XLM call this one "Simple"; other families have only this one
       return name.ends_with("ForQuestionAnsweringSimple") ||
              (name.ends_with("ForQuestionAnswering") && !xlnet && !name.starts_with("XLMFor"));
     case Head::multiple_choice:

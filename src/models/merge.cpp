@@ -8,7 +8,7 @@
 namespace attend {
 namespace {
 
-// The bias of a matrix; undefined where it has none.
+// The bias of a matrix; undefined if it has none.
 Tensor bias_of(const PretrainedModel& model, const OriginalModule& module) {
   std::string name = module.parameter;
   name.replace(name.rfind("weight"), 6, "bias");

@@ -1,4 +1,4 @@
-// How a directory becomes a model: its config, the adapters' own, and a model for each choice of adapters.
+// Makes models from a directory: its config, the adapters' configs, and a model for each choice of adapters.
 #include "base/log.h"
 #include "models/adapter.h"
 #include "models/found_architecture.h"
@@ -12,8 +12,8 @@
 namespace attend {
 namespace {
 
-// Does what a checkpoint scores, by its config.json, differ from `wanted`? Labels that were never named may
-// be any of as many.
+// Whether the labels of a checkpoint's config.json differ from `wanted`. Labels without names can be any, if
+// there are equally many.
 bool differ(const Fields& config, const std::vector<std::string>& wanted) {
   const std::vector<std::string> own = read_labels(config);
   if (own.size() != wanted.size()) return true;
@@ -29,8 +29,8 @@ Fields with_labels(const Fields& config, const std::optional<FreshHead>& fresh) 
   return Fields(changed, config.source());
 }
 
-// A body whose file holds no pooler goes without, as those that were made for vectors of texts or pictures do
-// (DINO's ViT). The original would draw one at random.
+// If the file has no pooler, the body has none either; models for vectors of texts or pictures are often
+// stored that way (DINO's ViT). The original would draw one at random.
 Fields without_missing_pooler(const Family& family, const Fields& config, const std::string& architecture,
                               const WeightFiles& checkpoint) {
   const bool known = std::ranges::find(family.architectures, architecture) != family.architectures.end();
@@ -39,7 +39,8 @@ Fields without_missing_pooler(const Family& family, const Fields& config, const 
   if (!spec.pooler) return config;
   const std::string weight = find_source(family.weights(spec), "pooler.dense.weight").names.front();
   for (const std::string& spelling : spellings(weight, family.prefix)) {
-    const std::string module = spelling.substr(0, spelling.rfind('.') + 1);  // however its weight is kept
+    // in whatever format its weight is stored
+    const std::string module = spelling.substr(0, spelling.rfind('.') + 1);
     for (const auto& [name, view] : checkpoint.tensors())
       if (name.starts_with(module)) return config;
   }
@@ -48,7 +49,7 @@ Fields without_missing_pooler(const Family& family, const Fields& config, const 
   return Fields(changed, config.source());
 }
 
-// What the directory says of formats, where the caller says nothing.
+// Fills in the directory's formats if the caller gives none.
 LoadOptions completed(const ModelDirectory& directory, LoadOptions options) {
   if (options.weights == WeightFormat::float32) options.weights = directory.weights();
   if (options.cache == CacheFormat::float32) options.cache = directory.cache();
@@ -70,7 +71,7 @@ LoadOptions completed(const ModelDirectory& directory, LoadOptions options) {
   return options;
 }
 
-// A head over labels that an adapter brings has as many as its matrix has rows, whatever the base has.
+// A head over labels that an adapter brings has as many labels as its matrix has rows, whatever the base has.
 Fields with_labels_of(const std::vector<std::shared_ptr<Adapter>>& adapters, const Family& family,
                       const Fields& config, const std::string& architecture) {
   const bool known = std::ranges::find(family.architectures, architecture) != family.architectures.end();
@@ -119,7 +120,7 @@ class ModelLoader {
 
   PretrainedModel load() {
     const bool in_place = options_.purpose == Purpose::training || options_.fresh;
-    std::string together = conflict(adapters_);  // why they cannot be
+    std::string together = conflict(adapters_);  // the reason why they cannot be used together
     if (in_place && !together.empty()) fail("{}: only one of them can stand in the model's place", together);
     PretrainedModel model = in_place ? read(directory_.config(), all()) : read_together(together);
     if (options_.purpose == Purpose::training)
@@ -136,15 +137,15 @@ class ModelLoader {
     std::iota(numbers.begin(), numbers.end(), 0);
     return numbers;
   }
-  // The model with all adapters; with the first alone where they do not go together, and says why.
+  // The model with all adapters; with only the first if they cannot be used together, and then sets `error`.
   PretrainedModel read_together(std::string& error);
-  // The model with these of the adapters.
+  // The model with these adapters.
   PretrainedModel read(const Fields& given, const std::vector<std::size_t>& numbers);
   void check_cache(const PretrainedModel& model) const;
   // `together`: why no text can have all adapters, or empty.
   PretrainedModel::Choices choices(const std::string& together);
   PretrainedModel::Choices choices_in_place() const;
-  // What adapters of these numbers alone, or the base without any, say the model is.
+  // The config of the model with only these adapters, or of the base without any.
   Fields config_with(const std::vector<AdapterPath>& adapters) const {
     return ModelDirectory(ModelPath(directory_.path(), adapters)).config();
   }
@@ -235,7 +236,7 @@ PretrainedModel::Choices ModelLoader::choices(const std::string& together) {
       return PretrainedModel::Choice{nullptr, error.what()};
     }
   };
-  std::vector<std::size_t> beside;  // adapters that lie beside the base as it is
+  std::vector<std::size_t> beside;  // adapters that leave the base's modules unchanged
   for (std::size_t i = 0; i < adapters_.size(); ++i)
     if (!adapters_[i]->replaces()) beside.push_back(i);
   const PretrainedModel::Choice base = made({}, beside);

@@ -1,4 +1,4 @@
-// Every family there is. A new one is a file beside this one and a line here.
+// All families. A new family needs its own file and a line here.
 #include "base/error.h"
 #include "models/family.h"
 

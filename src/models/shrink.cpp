@@ -12,11 +12,11 @@ namespace {
 constexpr const char* kCounts[] = {"num_hidden_layers", "n_layer",        "n_layers",          "num_layers",
                                    "encoder_layers",    "decoder_layers", "num_decoder_layers"};
 
-// config.json of a model with so many layers in each stack.
+// config.json of a model with `count` layers in each stack.
 Fields with_layers(const Fields& config, const Family& family, std::size_t count) {
   Json changed = config.json();
   const Json usual = family.fresh_config(family.presets.front());
-  for (const char* field : kCounts)  // what config.json leaves out has another family's number of layers
+  for (const char* field : kCounts)  // a missing field would mean the family's default number of layers
     if (changed.contains(field) || usual.contains(field)) changed[field] = count;
   return Fields(changed, config.source());
 }
@@ -30,7 +30,7 @@ void check_layers(const StackSpec& stack, const std::vector<std::int64_t>& layer
       fail("--keep-layers {}: expected layers from 0 to {}, which {} has", layer, count - 1, source);
 }
 
-// The name in the whole model of what is called `name` in the small one.
+// The name in the large model for `name` in the small one.
 std::string whole_name(const std::string& name, const std::vector<std::int64_t>& layers) {
   for (const std::string_view stack : {"encoder.layers.", "decoder.layers."}) {
     if (!name.starts_with(stack)) continue;

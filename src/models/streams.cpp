@@ -6,13 +6,13 @@
 namespace attend {
 namespace {
 
-// Error unless `t` is of this shape.
+// An Error unless `t` has this shape.
 void check_shape(const Tensor& t, const char* name, Dimensions shape) {
   if (t.sizes() != shape)
     fail("{}: expected the shape [{}], found [{}]", name, fmt::join(shape, ", "), fmt::join(t.sizes(), ", "));
 }
 
-// Which column each target stands for: [B, P].
+// The column of each target: [B, P].
 Tensor target_columns(const Tensor& mapping, const Padded& given) {
   if (mapping.dim() != 3) fail("target_mapping: expected the shape [batch, targets, length]");
   check_shape(mapping, "target_mapping", {given.sequences(), mapping.size(1), given.length()});
@@ -53,8 +53,7 @@ Streams::Streams(const Padded& given, const Tensors& inputs, const StackSpec& st
 
   const TokenBatch whole = given.whole().batch({}, find(inputs, "token_type_ids"));
   const Tensor blanks = ops::arange(blanks_).expand({B, blanks_});
-  const Tensor asked =
-      ops::cat({target_columns_, blanks}, 1);  // [B, P + L]: the column that each row stands for
+  const Tensor asked = ops::cat({target_columns_, blanks}, 1);  // [B, P + L]: the column of each row
   const auto by_text = [&](const Tensor& of_columns, const Tensor& of_asked) {
     return ops::cat({of_columns.view({B, L}), of_asked}, 1).flatten();
   };

@@ -1,4 +1,4 @@
-// safetensors <-> torch tensors.
+// Converts between safetensors and Tensor.
 #include "models/tensors.h"
 
 namespace attend {
@@ -22,7 +22,7 @@ DType dtype(const Tensor& tensor) {
   fail("tensors of type {} cannot be written", name_of(tensor.type()));
 }
 
-// The shape in which the numbers lie one behind the other.
+// The shape in which the numbers are contiguous.
 std::vector<std::int64_t> lying_shape(const TensorView& view) {
   std::vector<std::int64_t> shape = view.shape;
   if (view.transposed) std::swap(shape.at(0), shape.at(1));
@@ -47,7 +47,7 @@ Tensor copy_tensor(const TensorView& view) {
 Tensor map_tensor(const TensorView& view, const std::shared_ptr<const void>& owner) {
   if (view.code || reinterpret_cast<std::uintptr_t>(view.data.data()) % size_of(view.type) != 0)
     return copy_tensor(view);
-  // The deleter's copy keeps the owner alive as long as the tensor is.
+  // The deleter's copy of the owner keeps it alive as long as the tensor.
   return as_wanted(ops::from_memory(
                        const_cast<std::byte*>(view.data.data()), lying_shape(view), [owner](void*) {},
                        scalar_type(view.type)),

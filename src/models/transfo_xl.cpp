@@ -8,11 +8,12 @@
 namespace attend {
 namespace {
 
-// tie_projs: which clusters' scores use the embeddings' matrix. What it says nothing of has one of its own.
+// tie_projs: which clusters' scores use the embeddings' matrix. Clusters without an entry have their own
+// matrix.
 std::vector<bool> read_own_projections(const Fields& config, std::size_t clusters) {
   std::vector<bool> own(clusters, true);
   const auto field = config.json().find("tie_projs");
-  if (field == config.json().end() || field->is_null()) {  // as older files say it
+  if (field == config.json().end() || field->is_null()) {  // as in older files
     const bool shared = config.flag({"proj_share_all_but_first"}, true);
     for (std::size_t i = 1; i < clusters; ++i) own[i] = !shared;
     return own;
@@ -159,7 +160,7 @@ std::vector<WeightName> transfo_xl_weights(const ModelSpec& model) {
   };
 }
 
-// wt103: the paper's large model; tiny: one cluster, for vocabularies of subwords.
+// wt103: the paper's large model; tiny: one cluster, for subword vocabularies.
 Json fresh_transfo_xl(std::string_view preset) {
   Json config = {{"model_type", "transfo-xl"},
                  {"architectures", {"TransfoXLLMHeadModel"}},

@@ -25,12 +25,12 @@ std::vector<std::string> spellings(const std::string& name, std::string_view pre
   std::vector<std::string> all{name};
   const std::string dotted = std::string(prefix) + ".";
   all.push_back(name.starts_with(dotted) ? name.substr(dotted.size()) : dotted + name);
-  // Heads for answers call their body "transformer" where the family's other heads do not.
+  // Heads for answers call their body "transformer", although the family's other heads do not.
   constexpr std::string_view kOther = "transformer.";
   if (dotted != kOther && name.starts_with(kOther)) all.push_back(dotted + name.substr(kOther.size()));
   if (dotted != kOther && name.starts_with(dotted))
     all.push_back(std::string(kOther) + name.substr(dotted.size()));
-  all.push_back("language_model." + name);  // of a model that reads images too (Gemma 3)
+  all.push_back("language_model." + name);  // of a model that also reads images (Gemma 3)
   const std::size_t plain = all.size();
   for (std::size_t i = 0; i < plain; ++i)
     for (auto [now, then] :

@@ -1,5 +1,5 @@
-// XLM: Lample & Conneau 2019, arXiv:1901.07291: one encoder for many languages, each token knowing its own.
-// Checkpoints: FacebookAI/xlm-*.
+// XLM: Lample & Conneau 2019, arXiv:1901.07291: one encoder for many languages, with a language vector for
+// each token. Checkpoints: FacebookAI/xlm-*.
 #include "base/error.h"
 #include "models/summary.h"
 
@@ -47,7 +47,7 @@ StackSpec read_xlm_stack(const Fields& config) {
       .quirks = {.padding_is_zero = true}};
 }
 
-// The language that generated text is in; nothing where the tokens have none.
+// The language of generated text; none if tokens have no language.
 std::optional<std::int64_t> read_language(const Fields& config, std::int64_t languages) {
   if (languages == 0) return {};
   const Json& json = config.json();
@@ -55,7 +55,7 @@ std::optional<std::int64_t> read_language(const Fields& config, std::int64_t lan
   return config.integer({"lang_id"}, 0, 0, languages - 1);
 }
 
-// A sentence is scored by its summary, a choice by a matrix behind it.
+// A sentence's scores are its summary; a choice's score is a matrix over the summary.
 std::optional<ScoreHeadSpec> read_xlm_scores(const Fields& config, std::string_view architecture,
                                              std::int64_t width) {
   constexpr UsualSummary usual = {.type = "first", .to_labels = true, .first_dropout = 0.1};
