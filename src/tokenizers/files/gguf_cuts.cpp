@@ -46,7 +46,7 @@ const GgufCut& gguf_cut(const Gguf& gguf) {
       gguf.source(), known, shown(Json(name)));
 }
 
-// Says it in a tokenizer.json that cuts as GPT-2 does.
+// Writes it into a tokenizer.json that splits text like GPT-2.
 void set_cut(const GgufCut& cut, Json& fields) {
   if (cut.composes) fields["normalizer"] = {{"type", "NFC"}};
   if (cut.keeps_known) fields["model"]["ignore_merges"] = true;

@@ -27,7 +27,7 @@ constexpr Role mpnet_roles[] = {{"bos_token", "<s>"},          {"eos_token", "</
                                 {"sep_token", "</s>"},         {"pad_token", "<pad>"}, {"cls_token", "<s>"},
                                 {"mask_token", "<mask>", true}};
 
-// As transformers reads it: a token is a whole line, spaces and all, and its id the line's number. Line ends
+// As in transformers, a token is a whole line, including spaces, and its id is the line's index. Line ends
 // are those of Python's text files. Blank lines are tokens too.
 TokenizerJson read_vocab_txt(const std::filesystem::path& directory, const TokenizerConfig& config) {
   if (config.family() == "RoFormer" || config.family() == "roformer")

@@ -1,5 +1,5 @@
-// SentencePiece's models of characters and of whole words: a text is cut at every character, or before every
-// space, and each part is looked up. User-defined symbols stay whole among characters.
+// SentencePiece's character and word models: a text is divided at every character, or before every space, and
+// each part is looked up. User-defined symbols are not divided into characters.
 #include "tokenizers/sentencepiece/model_sentencepiece.h"
 #include "tokenizers/text/metaspace.h"
 

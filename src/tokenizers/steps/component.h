@@ -1,4 +1,4 @@
-// What the parts of tokenizer.json have in common: a "type", and a Sequence that holds others.
+// What the components of tokenizer.json share: a "type", and a Sequence that contains others.
 #pragma once
 
 #include "base/error.h"
@@ -10,7 +10,7 @@
 
 namespace attend::tokenizers {
 
-// Sequences within Sequences; real files have two levels.
+// Limit for Sequences within Sequences; real files have two levels.
 constexpr int most_component_depth = 32;
 
 inline std::string component_type(const Json& json, const std::string& source, int depth) {

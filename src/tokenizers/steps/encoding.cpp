@@ -8,7 +8,8 @@
 namespace attend::tokenizers {
 namespace {
 
-// Calls visit for each vector of `encoding` that has one entry per token, with the same one of `other`.
+// Calls visit for each vector of `encoding` that has one entry per token, with the corresponding vector of
+// `other`.
 template <class Visit>
 void for_each_field(Encoding& encoding, const Encoding& other, Visit visit) {
   visit(encoding.ids, other.ids);
@@ -128,7 +129,7 @@ void truncate(Encoding& first, Encoding* second, const Truncation& truncation, s
       cut(first, a - surplus / 2);
       return;
     }
-    // The longer one alone where that is enough, else half for each.
+    // Truncates only the longer one if that is enough, else both to half.
     std::size_t shorter = std::min(first.ids.size(), second->ids.size());
     std::size_t longer = shorter > max_length ? shorter : std::max(shorter, max_length - shorter);
     if (shorter + longer > max_length) {

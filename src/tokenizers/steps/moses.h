@@ -14,8 +14,9 @@ namespace attend::tokenizers {
 // What the two models make of a text before their vocabularies are asked: words with a space between them.
 struct MosesSteps {
   bool lowercase = false;         // each character for itself, before everything else
-  bool replace_wide = false;      // punctuation and digits of East Asian languages by those of ASCII
-  bool drop_unprintable = false;  // Unicode's category C: also line ends and tabs, without a space instead
+  bool replace_wide = false;      // replaces East Asian punctuation and digits by ASCII
+  bool drop_unprintable = false;  // Unicode's category C, including line ends and tabs, without a space
+                                  // instead
   bool split_hyphens = false;     // a-b: a @-@ b
   bool split_numbers = false;     // 1,000.5: 1 @,@ 000 @.@ 5
   bool strip_accents = false;     // the last step
@@ -23,7 +24,7 @@ struct MosesSteps {
 
 bool is_moses_letter(char32_t c);
 
-// Error if the field "language" of tokenizer_config.json names another one than English.
+// An Error if the field "language" of tokenizer_config.json is not English.
 void check_moses_language(const Fields& config);
 
 std::unique_ptr<Normalizer> make_moses_normalizer(const MosesSteps& steps);

@@ -32,7 +32,7 @@ class StripNormalizer : public Normalizer {
   }
   void apply(NormalizedText& text) const override {
     const std::string& old = text.text();
-    std::size_t end = old.size(), last = 0;  // where the last code point that is not white space ends
+    std::size_t end = old.size(), last = 0;  // last: the end of the last code point that is not white space
     bool begun = !left_;
     for (std::size_t at = 0; at < old.size();) {
       const auto [c, size] = unicode::decode(old.data() + at);
@@ -78,7 +78,7 @@ class Prepend : public Normalizer {
   std::string prefix_;
 };
 
-// The clean-up of the first neural machine translation systems, as in SentencePiece's "nmt" rules.
+// The clean-up of early neural machine translation systems, as in SentencePiece's "nmt" rules.
 class Nmt : public Normalizer {
  public:
   void apply(NormalizedText& text) const override {

@@ -1,5 +1,5 @@
-// TemplateProcessing: special tokens and sequences in the order of a template, one for a text, one for a
-// pair.
+// TemplateProcessing: special tokens and sequences in the order of a template; one template for a text, one
+// for a pair.
 #include "base/error.h"
 #include "tokenizers/steps/component.h"
 #include "tokenizers/steps/encoding.h"
@@ -20,7 +20,7 @@ struct TemplatePiece {
   int sequence;                 // 0 or 1; -1: a special token
   const SpecialToken* special;  // of a special token
   std::int32_t type;
-  bool repeated = false;  // the sequence comes again
+  bool repeated = false;  // whether the sequence occurred before
 };
 
 class Template : public PostProcessor {

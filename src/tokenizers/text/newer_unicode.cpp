@@ -15,7 +15,7 @@ namespace {
 
 using Ranges = std::vector<std::pair<OnigCodePoint, OnigCodePoint>>;
 
-// What Oniguruma itself has under this name.
+// Oniguruma's own ranges for this name.
 Ranges known(const char* name) {
   const auto* begin = reinterpret_cast<const OnigUChar*>(name);
   const OnigEncoding encoding = ONIG_ENCODING_UTF8;
@@ -31,7 +31,7 @@ Ranges known(const char* name) {
   return ranges;
 }
 
-// In order, and none beside another.
+// Sorted and merged.
 Ranges joined(Ranges ranges) {
   std::ranges::sort(ranges);
   Ranges result;
@@ -47,7 +47,7 @@ Ranges joined(Ranges ranges) {
 }  // namespace
 
 void teach_oniguruma() {
-  static std::deque<std::vector<OnigCodePoint>> tables;  // Oniguruma reads them where they are
+  static std::deque<std::vector<OnigCodePoint>> tables;  // Oniguruma keeps pointers to them
   for (const unicode::NewerProperty& property : unicode::newer_properties) {
     Ranges ranges = known(property.name);
     for (const unicode::Range& range : property.ranges) ranges.emplace_back(range.first, range.last);

@@ -7,7 +7,7 @@
 namespace attend::tokenizers {
 namespace {
 
-constexpr double unknown_penalty = 10;  // SentencePiece's, which `tokenizers` has too
+constexpr double unknown_penalty = 10;  // SentencePiece's value, which `tokenizers` uses too
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void UnigramLattice::set(std::string_view word) {
   for (std::uint32_t at = 0; at < word.size();) {
     groups_.push_back(nodes_.size());
     const unsigned first = unicode::decode(word.data() + at).size;
-    bool single = false;  // a piece for this one character
+    bool single = false;  // whether there is a piece for this one character
     model_.trie.find_prefixes(word.substr(at), [&](std::size_t length, TokenId id) {
       const auto piece = static_cast<std::uint32_t>(id);
       nodes_.push_back({at, at + static_cast<std::uint32_t>(length), piece, model_.pieces[piece].score});

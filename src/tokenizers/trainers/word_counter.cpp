@@ -70,7 +70,7 @@ std::vector<WordCount> count_words(const std::vector<std::filesystem::path>& fil
     if (error) fail("{}: {}", file.string(), error.message());
   }
   Progress progress("counting words", total, "bytes");
-  std::vector<std::unique_ptr<Counter>> counters;  // one per thread at work; those in `idle` wait for work
+  std::vector<std::unique_ptr<Counter>> counters;  // one per working thread; those in `idle` are unused
   std::vector<Counter*> idle;
   std::mutex mutex;
   for (const auto& path : files) {
@@ -87,7 +87,7 @@ std::vector<WordCount> count_words(const std::vector<std::filesystem::path>& fil
       const auto got = static_cast<std::size_t>(file.gcount());
       block.resize(kept + got);
       done += got;
-      // Whole lines; the rest waits for the next block.
+      // Whole lines; the rest is kept for the next block.
       const std::size_t end = file ? block.rfind('\n') + 1 : block.size();
       std::vector<std::string_view> lines;
       for (std::size_t begin = 0; begin < end;) {
