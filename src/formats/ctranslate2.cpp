@@ -15,9 +15,10 @@ namespace {
 
 constexpr std::uint32_t binary_version = 6;
 constexpr std::size_t most_sizes = 4;  // of a variable
-// By their numbers in the file.
+// Indexed by their numbers in the file.
 constexpr DType variable_types[] = {DType::f32, DType::i8, DType::i16, DType::i32, DType::f16, DType::bf16};
-// Name (its length and a zero), number of dimensions, type, bytes; an alias is two names.
+// The smallest sizes. A variable has a name (its length and a zero), number of dimensions, type, bytes; an
+// alias two names.
 constexpr std::size_t least_variable = 9, least_alias = 6;
 
 template <class Number>
@@ -66,7 +67,7 @@ CTranslate2::CTranslate2(std::span<const std::byte> bytes, std::string source) :
          variables, aliases, cursor.left());
 }
 
-// Its length counts the zero that ends it.
+// The length includes the zero at the end.
 std::string CTranslate2::read_name(ByteCursor& cursor, std::string_view what) const {
   std::string_view text = cursor.text<std::uint16_t>(what);
   if (text.empty() || text.find('\0') != text.size() - 1)
@@ -87,7 +88,7 @@ void CTranslate2::read_variable(ByteCursor& cursor) {
   for (std::size_t i = 0; i < sizes; ++i) {
     const auto size = cursor.number<std::uint32_t>(what);
     if (size == 0) fail("{}: {}: dimension {}: expected a positive number, found 0", source_, what, i);
-    // Four sizes of 32 bits do not fit into 64, so each is held to what the file may have.
+    // Four sizes of 32 bits could overflow 64 bits, so each is checked against the rest of the file.
     if (count > cursor.left() / size)
       fail("{}: {}: cut off: its sizes ask for more numbers than the {} bytes that are left", source_, what,
            cursor.left());
@@ -107,7 +108,7 @@ void CTranslate2::read_variable(ByteCursor& cursor) {
   if (!variables_.emplace(name, std::move(variable)).second) fail("{}: {} comes twice", source_, what);
 }
 
-// Only what has been read already can be meant, so there is no circle.
+// An alias can only refer to earlier names, so there is no cycle.
 void CTranslate2::read_alias(ByteCursor& cursor) {
   const std::string name = read_name(cursor, "an alias"), of = read_name(cursor, "what an alias stands for");
   const auto add = [&](const std::string& ending) {
@@ -122,7 +123,7 @@ void CTranslate2::read_alias(ByteCursor& cursor) {
   if (!add(""))
     fail("{}: alias {}: expected the name of a variable or of an alias before it, found {}", source_,
          shown(Json(name)), shown(Json(of)));
-  add("_scale");  // goes with what it is the scale of
+  add("_scale");  // the scale of an integer variable needs the alias too
 }
 
 const CTranslate2Variable* CTranslate2::find(const std::string& name) const {

@@ -28,7 +28,7 @@ std::string utf8(std::string_view text, const std::string& source, std::string_v
   return std::string(text);
 }
 
-// Bytes of one value; nothing for texts and arrays.
+// The size of one value in bytes; none for texts and arrays.
 std::optional<std::size_t> width_of(GgufType type) {
   switch (type) {
     case GgufType::u8:
@@ -58,7 +58,7 @@ Number value_at(const std::byte* from) {
   return value;
 }
 
-// Of a type that is neither text nor array.
+// A value of a type that is neither text nor array.
 Json value_of(GgufType type, const std::byte* from) {
   switch (type) {
     case GgufType::u8:
@@ -103,7 +103,7 @@ void read_begin(ByteCursor& cursor, const std::string& source) {
          version);
 }
 
-// The numbers of a tensor; nothing if they are too many for 63 bits of bytes.
+// The number of elements of a tensor; none if their bytes do not fit 63 bits.
 std::optional<std::uint64_t> count_of(const std::vector<std::int64_t>& shape) {
   std::int64_t count = 1;
   for (const std::int64_t size : shape)
@@ -113,7 +113,7 @@ std::optional<std::uint64_t> count_of(const std::vector<std::int64_t>& shape) {
   return static_cast<std::uint64_t>(count);
 }
 
-// Where a tensor begins, counted from the first.
+// The position of a tensor, relative to the first.
 struct Place {
   std::uint64_t offset = 0, bytes = 0;
 };
@@ -151,7 +151,7 @@ Gguf::Gguf(std::span<const std::byte> bytes, std::string source) : metadata_(Jso
              key_count = cursor.count<std::uint64_t>(13, "keys");
 
   Json fields = Json::object();
-  auto& members = fields.get_ref<Json::object_t&>();  // emplaced without a search for each
+  auto& members = fields.get_ref<Json::object_t&>();  // emplaced without searching the object for each name
   std::map<std::string, bool> keys;
   for (std::uint64_t i = 0; i < key_count; ++i) {
     const std::string key = utf8(cursor.text<std::uint64_t>("a key"), source, "a key");

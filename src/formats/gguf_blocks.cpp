@@ -1,5 +1,5 @@
-// Each block's arithmetic is that of the reference, product by product (CMake turns fused operations off for
-// this file), so that the numbers are the same to the last bit.
+// Decodes GGUF's blocks. Each block's arithmetic is that of the reference, product by product (CMake disables
+// fused operations for this file), so the numbers are the same to the last bit.
 #include "formats/gguf_blocks.h"
 
 #include "base/error.h"
@@ -29,12 +29,12 @@ constexpr unsigned low(Byte byte) {
 constexpr unsigned high(Byte byte) {
   return byte >> 4;
 }
-// Numbers are signed before they are offset.
+// An integer minus its zero point, in signed arithmetic.
 constexpr float centred(unsigned value, int zero) {
   return static_cast<float>(static_cast<int>(value) - zero);
 }
 
-constexpr std::size_t small = 32, large = 256;  // numbers of a block
+constexpr std::size_t small = 32, large = 256;  // numbers in a block
 
 // scale, 32 integers
 void q8_0(const Byte* b, float* to) {
@@ -52,7 +52,7 @@ void q4_0(const Byte* b, float* to) {
   }
 }
 
-// scale, least number, integers as above
+// scale, minimum, integers as above
 void q4_1(const Byte* b, float* to) {
   const float scale = half_at(b), least = half_at(b + 2);
   for (std::size_t i = 0; i < 16; ++i) {
@@ -61,7 +61,7 @@ void q4_1(const Byte* b, float* to) {
   }
 }
 
-// The fifth bits of all 32 lie in one word.
+// The fifth bits of all 32 integers are in one word.
 unsigned fifth(const Byte* b, std::size_t i) {
   return (b[i / 8] >> (i % 8) & 1U) << 4;
 }
@@ -86,8 +86,9 @@ struct ScaleAndLeast {
   float scale, least;
 };
 
-// Of group 0 ... 7 of a block, each of 6 bits: those of the first four groups in the low six bits of 4 + 4
-// bytes; of the others the low four bits in 4 more bytes and the high two on top of the first eight.
+// Scale and minimum of group 0 ... 7 of a block, 6 bits each. Those of the first four groups are the low six
+// bits of 4 + 4 bytes. Of the others, the low four bits are in 4 more bytes and the high two bits at the top
+// of the first eight.
 ScaleAndLeast group_of(const Byte* b, const Byte* packed, std::size_t group) {
   unsigned scale = 0, least = 0;
   if (group < 4) {
@@ -100,8 +101,8 @@ ScaleAndLeast group_of(const Byte* b, const Byte* packed, std::size_t group) {
   return {half_at(b) * static_cast<float>(scale), half_at(b + 2) * static_cast<float>(least)};
 }
 
-// scale of scales, scale of leasts, both for 8 groups, then 128 bytes: of each 32 the low halves are one
-// group and the high halves the next
+// scale of scales, scale of minimums, both for 8 groups, then 128 bytes: in each 32 bytes the low halves are
+// one group and the high halves the next
 void q4_k(const Byte* b, float* to) {
   for (std::size_t group = 0; group < 8; ++group) {
     const auto [scale, least] = group_of(b, b + 4, group);
@@ -111,7 +112,7 @@ void q4_k(const Byte* b, float* to) {
   }
 }
 
-// The same with 32 bytes of fifth bits before: bit g of byte i is that of number i of group g.
+// The same with 32 bytes of fifth bits before: bit g of byte i is that of number i in group g.
 void q5_k(const Byte* b, float* to) {
   for (std::size_t group = 0; group < 8; ++group) {
     const auto [scale, least] = group_of(b, b + 4, group);
@@ -123,8 +124,8 @@ void q5_k(const Byte* b, float* to) {
   }
 }
 
-// 128 bytes of low halves, 64 of the bits above, 16 scales of 8 bits, their scale. Of each half of the block
-// the low halves of 64 bytes are the first 64 numbers, the high ones the next 64.
+// 128 bytes of low halves, 64 of the bits above, 16 scales of 8 bits, their scale. In each half of the block,
+// the low halves of 64 bytes are the first 64 numbers, the high halves the next 64.
 void q6_k(const Byte* b, float* to) {
   const float whole = half_at(b + 208);
   for (std::size_t i = 0; i < large; ++i) {
@@ -136,12 +137,12 @@ void q6_k(const Byte* b, float* to) {
   }
 }
 
-// Two bits of number i: of each half of a block 32 bytes, whose lowest bits are the first 32 numbers.
+// Two bits of number i: each half of a block has 32 bytes, whose lowest bits are the first 32 numbers.
 unsigned two_bits(const Byte* b, std::size_t i) {
   return b[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3U;
 }
 
-// 16 scales and leasts of 4 bits each, 64 bytes of integers, the scale of scales and that of leasts
+// 16 scales and minimums of 4 bits each, 64 bytes of integers, the scale of scales and that of minimums
 void q2_k(const Byte* b, float* to) {
   const float scales = half_at(b + 80), leasts = half_at(b + 82);
   for (std::size_t i = 0; i < large; ++i) {
@@ -151,8 +152,8 @@ void q2_k(const Byte* b, float* to) {
   }
 }
 
-// 32 bytes of third bits (bit g of byte i is that of number i of 32), 64 of the two below, 16 scales of 6
-// bits in 12 bytes, their scale. A third bit of 0 takes 4 away.
+// 32 bytes of third bits (bit g of byte i is that of number i of 32), 64 bytes of the two bits below, 16
+// scales of 6 bits in 12 bytes, their scale. A third bit of 0 subtracts 4.
 void q3_k(const Byte* b, float* to) {
   const Byte* const packed = b + 96;
   const float whole = half_at(b + 108);
@@ -164,7 +165,7 @@ void q3_k(const Byte* b, float* to) {
   }
 }
 
-// What four bits stand for where steps grow with the distance from zero.
+// The values of four bits in formats whose steps grow with the distance from zero.
 constexpr float uneven[] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
 // 16 bytes: 16 numbers in the low halves, then 16 in the high ones

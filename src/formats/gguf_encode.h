@@ -1,4 +1,4 @@
-// Numbers into GGUF's blocks, as llama.cpp's own program and the Python package gguf make them.
+// Encodes numbers in GGUF's blocks, like llama.cpp's own program and the Python package gguf.
 #pragma once
 
 #include "formats/gguf_blocks.h"
@@ -10,10 +10,10 @@
 
 namespace attend {
 
-// The types that can be made: F32, F16, Q8_0, Q4_0; null: it is none of these.
+// The supported types: F32, F16, Q8_0, Q4_0; null: another type.
 const BlockType* find_encoded_type(std::string_view name);
 
-// Error unless the numbers fill whole blocks.
+// An Error unless the numbers fill whole blocks.
 std::vector<std::byte> encode_blocks(const BlockType& type, std::span<const float> from);
 
 // The nearest float16; infinite beyond its range.

@@ -7,7 +7,7 @@
 
 namespace attend {
 
-constexpr std::size_t kMaxTemplateWork = 20'000'000;  // a second or so; templates of models need thousands
+constexpr std::size_t kMaxTemplateWork = 20'000'000;  // about a second; real templates need thousands
 
 struct JinjaTemplate::Tree {
   jinja::Body body;

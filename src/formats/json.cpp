@@ -17,7 +17,7 @@ namespace attend {
 namespace {
 
 constexpr std::size_t most_depth = 128;
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 28;  // the largest tokenizer.json we know has 34 MB
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 28;  // the largest known tokenizer.json has 34 MB
 
 // `text` must be valid UTF-8.
 std::string shortened(std::string text, std::size_t most) {
@@ -27,7 +27,7 @@ std::string shortened(std::string text, std::size_t most) {
   return text + "…";
 }
 
-// Where byte `at` of the text is, for people: "line 3, column 5", in characters.
+// The position of byte `at` for error messages: "line 3, column 5", in characters.
 std::string place(std::string_view text, std::size_t at) {
   const std::string_view before = text.substr(0, at);
   const std::size_t lines = static_cast<std::size_t>(std::ranges::count(before, '\n'));
@@ -37,7 +37,7 @@ std::string place(std::string_view text, std::size_t at) {
 }
 
 // Builds a value from the parser's events. nlohmann's own builder searches every object for every new name,
-// which a vocabulary of 250,000 tokens cannot afford, and knows no limit of depth.
+// which is too slow for a vocabulary of 250,000 tokens, and it has no limit of depth.
 class Builder : public nlohmann::json_sax<Json> {
  public:
   Builder(std::string_view text, std::string_view source, Duplicates duplicates)
@@ -51,7 +51,7 @@ class Builder : public nlohmann::json_sax<Json> {
   bool number_unsigned(std::uint64_t value) override { return add(value); }
   bool number_float(double value, const std::string&) override { return add(value); }
   bool string(std::string& value) override { return add(std::move(value)); }
-  bool binary(Json::binary_t&) override { return false; }  // no JSON text holds one
+  bool binary(Json::binary_t&) override { return false; }  // JSON text has no binary values
 
   bool start_object(std::size_t) override { return open(Json::value_t::object); }
   bool key(std::string& name) override {
@@ -67,7 +67,7 @@ class Builder : public nlohmann::json_sax<Json> {
 
   bool parse_error(std::size_t position, const std::string&, const Json::exception& error) override {
     const std::size_t at = std::min(position > 0 ? position - 1 : 0, text_.size());
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: what we want to say"
+    // The format is "[json.exception.parse_error.101] parse error at line 1, column 2: the message".
     std::string message = error.what();
     message.erase(0, message.find("] ") + 2);
     if (message.starts_with("parse error")) message.erase(0, message.find(": ") + 2);
@@ -106,7 +106,7 @@ class Builder : public nlohmann::json_sax<Json> {
   Json object_of(Container& container) const {
     Json result = Json::object();
     auto& object = result.get_ref<Json::object_t&>();
-    object.reserve(container.names.size());  // so that the names stay where they are
+    object.reserve(container.names.size());  // so that the names are not moved
     std::unordered_map<std::string_view, std::size_t> index;
     index.reserve(container.names.size());
     for (std::size_t i = 0; i < container.names.size(); ++i) {
@@ -151,7 +151,7 @@ std::optional<std::int64_t> as_integer(const Json& value) {
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (!value.is_number_float()) return {};
   const double number = value.get<double>();
-  constexpr double exact = 9007199254740992;  // 2^53: beyond it a double no longer names one integer
+  constexpr double exact = 9007199254740992;  // 2^53: from there on a double does not identify one integer
   if (std::trunc(number) != number || std::abs(number) > exact) return {};
   return static_cast<std::int64_t>(number);
 }
@@ -160,7 +160,7 @@ std::optional<std::int64_t> as_integer(const Json& value) {
 
 Json parse_json(std::string_view text, std::string_view source, Duplicates duplicates) {
   Builder builder(text, source, duplicates);
-  Json::sax_parse(text.begin(), text.end(), &builder);  // a failure throws
+  Json::sax_parse(text.begin(), text.end(), &builder);  // throws on failure
   return builder.take();
 }
 

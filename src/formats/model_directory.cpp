@@ -32,7 +32,7 @@ Json read_config(const fs::path& directory) {
   return is_ctranslate2(directory) ? ctranslate2_config(directory) : read_json(path);
 }
 
-// Where the weights lie that an adapter was made for.
+// The directory with the weights of the adapter's base model.
 fs::path base_of(const fs::path& directory, std::vector<AdapterPath>& adapters) {
   const fs::path config = directory / "adapter_config.json";
   if (!file_exists(config) || holds_checkpoint(directory) || is_ctranslate2(directory)) return directory;
@@ -48,7 +48,7 @@ fs::path base_of(const fs::path& directory, std::vector<AdapterPath>& adapters) 
       directory.string());
 }
 
-// An adapter that changes what a model is for (a head, labels) has a config.json of its own.
+// An adapter that changes a model's task (its head, labels) has its own config.json.
 Fields config_of(const fs::path& base, const std::vector<AdapterPath>& adapters) {
   const Json config = read_config(base);
   for (const AdapterPath& adapter : adapters) {
@@ -60,14 +60,14 @@ Fields config_of(const fs::path& base, const std::vector<AdapterPath>& adapters)
       fail("{}: expected an adapter for a model of type {}, found one for {}", path.string(), shown(theirs),
            shown(own.json().value("model_type", Json())));
     if (!config.contains("quantization_config")) return own;
-    Json completed = own.json();  // which does not say how the base is stored
+    Json completed = own.json();  // it does not say how the base is stored
     completed["quantization_config"] = config["quantization_config"];
     return {std::move(completed), path.string()};
   }
   return {config, (is_gguf(base) ? base : base / "config.json").string()};
 }
 
-// The generation fields that older configurations carry: transformers, configuration_utils.py,
+// The generation fields of older config.json files: transformers, configuration_utils.py,
 // _get_global_generation_defaults, and the special tokens.
 constexpr const char* generation_fields[] = {"max_length",
                                              "min_length",

@@ -25,8 +25,7 @@ struct Storage {
   DType type;
   std::string_view key;
 };
-// Containers lie in a table of their own: values are small, and however deep a file nests them, nothing
-// recurses.
+// Containers are in a separate table: values stay small, and deeply nested files cause no recursion.
 struct Container {
   enum class Kind { tuple, list, dictionary } kind;
   std::size_t index;
@@ -39,7 +38,7 @@ using Value =
 
 enum class Holds { weights, lists };
 
-// The machine that a pickle is a program for (CPython, Lib/pickletools.py).
+// The machine that executes a pickle (CPython, Lib/pickletools.py).
 class Machine {
  public:
   Machine(std::span<const std::byte> bytes, std::string_view source, Holds holds)
@@ -121,7 +120,7 @@ class Machine {
     if (found == nullptr) damaged(fmt::format("expected {}", wanted));
     return *found;
   }
-  // What lies above the last mark, which goes too.
+  // Removes and returns the values above the last mark, and removes the mark.
   std::vector<Value> pop_marked() {
     std::size_t first = stack_.size();
     while (first > 0 && !std::holds_alternative<Mark>(stack_[first - 1])) --first;
@@ -188,7 +187,7 @@ class Machine {
     return numbers;
   }
 
-  // ('storage', type, key, device, count, ...)
+  // The format is ('storage', type, key, device, count, ...).
   void push_storage(const Value& id) {
     const std::vector<Value> items = items_of(id);
     if (items.size() < 5 || get<std::string_view>(items[0], "a storage") != "storage")
@@ -252,14 +251,14 @@ class Machine {
       case 'M':
         stack_.emplace_back(std::int64_t{number<std::uint16_t>()});
         break;
-      case 0x8a: {  // LONG1, little-endian two's complement; longer ones than ours are magic numbers
+      case 0x8a: {  // LONG1, little-endian two's complement; longer ones than int64 are magic numbers
         const std::string_view digits = take(number<std::uint8_t>());
         std::int64_t value = !digits.empty() && (digits.back() & 0x80) != 0 ? -1 : 0;
         std::memcpy(&value, digits.data(), std::min(digits.size(), sizeof value));
         stack_.emplace_back(value);
         break;
       }
-      case 'G':  // a number with a fraction, of which no tensor is made
+      case 'G':  // a floating-point number; no tensor uses them
         take(8);
         stack_.emplace_back(Nothing{});
         break;
@@ -328,7 +327,7 @@ class Machine {
       case 'Q':
         push_storage(pop());
         break;
-      case 0x8f:  // EMPTY_SET, of whose items none is ours
+      case 0x8f:  // EMPTY_SET; its items are not used
         if (holds_ == Holds::weights) damaged("a file of weights has no sets");
         push(Container::Kind::list);
         break;
@@ -341,7 +340,7 @@ class Machine {
         call(get<Name>(callable, "something to call"), arguments);
         break;
       }
-      case 'b':  // the attributes of a state_dict, its versions: not ours
+      case 'b':  // attributes of a state_dict, its versions: not used
         pop();
         break;
       default:

@@ -39,8 +39,8 @@ const Kind& kind_of(DType type) {
   return *std::ranges::find(kinds, type, &Kind::type);
 }
 
-// Bytes of a tensor, nothing if a dimension is negative or the size does not fit. An empty tensor may not
-// have dimensions that would overflow either: strides are computed from them.
+// The size of a tensor in bytes; none if a dimension is negative or the size overflows. An empty tensor must
+// not have dimensions that overflow either, because strides are computed from them.
 std::optional<std::uint64_t> bytes_of(const std::vector<std::int64_t>& shape, DType type) {
   bool empty = false;
   std::int64_t bytes = static_cast<std::int64_t>(size_of(type));
@@ -93,7 +93,7 @@ Entry read_entry(const std::string& name, const Json& json, const std::string& s
   return entry;
 }
 
-// Every byte of the data belongs to exactly one tensor.
+// Checks that every byte of the data belongs to exactly one tensor.
 void check_layout(std::vector<Entry>& entries, std::uint64_t data_bytes, const std::string& source) {
   std::ranges::sort(entries, {}, [](const Entry& entry) { return std::pair(entry.begin, entry.end); });
   std::uint64_t end = 0;
@@ -122,7 +122,7 @@ std::map<std::string, std::string> read_metadata(const Json& json, const std::st
   return metadata;
 }
 
-// The header's text, which the file's first eight bytes give the length of.
+// The header's text; the file's first eight bytes are its length.
 std::string_view header_of(std::span<const std::byte> bytes, const std::string& source) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with("version https://git-lfs"))
@@ -178,7 +178,8 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
                        const std::map<std::string, std::string>& metadata) {
   const std::string target = path.string();
   Json header = Json::object();
-  auto& fields = header.get_ref<Json::object_t&>();  // emplaced without a search for each of many names
+  auto& fields = header.get_ref<Json::object_t&>();  // emplaced without searching the object for each of many
+                                                     // names
   for (const auto& [key, value] : metadata)
     if (find_invalid_utf8(key) || find_invalid_utf8(value))
       fail("{}: the metadata {}: {} is not valid UTF-8", target, shown(key), shown(value));

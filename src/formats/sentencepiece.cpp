@@ -28,7 +28,7 @@ enum NormalizerField {
 
 constexpr std::size_t most_pieces = std::size_t{1} << 24;
 
-// protozero reads a field as whatever it is asked for; the file may have something else there.
+// protozero reads a field as any requested type, even if the file has another type there.
 void expect(const protozero::pbf_reader& message, protozero::pbf_wire_type type, const std::string& source) {
   if (message.wire_type() != type)
     fail("{}: field {} has wire type {}, expected {}", source, message.tag(),
@@ -38,7 +38,7 @@ void expect(const protozero::pbf_reader& message, protozero::pbf_wire_type type,
 constexpr auto varint = protozero::pbf_wire_type::varint, fixed32 = protozero::pbf_wire_type::fixed32,
                bytes_type = protozero::pbf_wire_type::length_delimited;
 
-// An enumeration of the file: its values are 1 to `last`.
+// An enumeration in the file, with values 1 to `last`.
 template <class Enum>
 Enum read_enum(protozero::pbf_reader& message, Enum last, const std::string& source) {
   expect(message, varint, source);

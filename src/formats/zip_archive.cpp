@@ -43,7 +43,7 @@ class Archive {
   struct Directory {
     std::uint64_t at, count;
   };
-  // From the record at the file's end, which a comment of up to 64 KB may follow.
+  // From the record at the end of the file, after which a comment of up to 64 KB may follow.
   Directory find_directory() const {
     constexpr std::uint64_t size = 22, most_comment = 0xffff;
     if (file_.size() < size) damaged();
@@ -59,7 +59,7 @@ class Archive {
     damaged();
   }
 
-  // Adds the entry whose directory record is at `at`, and returns where the next one is.
+  // Adds the entry whose directory record is at `at`; returns the position of the next record.
   std::uint64_t read_entry(std::uint64_t at, ZipEntries& entries) const {
     if (!is(at, kDirectoryEntry)) damaged();
     const auto flags = number<std::uint16_t>(at + 8), method = number<std::uint16_t>(at + 10);
@@ -74,7 +74,7 @@ class Archive {
     while (field + 4 <= fields_end) {
       const auto id = number<std::uint16_t>(field), length = number<std::uint16_t>(field + 2);
       std::uint64_t value = field + 4;
-      if (id == 1)  // the 64-bit numbers, in this order, of those that did not fit
+      if (id == 1)  // the 64-bit numbers, in this order, of the fields that did not fit
         for (std::uint64_t* wanted : {&size, &stored, &local})
           if (*wanted == kIn64) {
             *wanted = number<std::uint64_t>(value);

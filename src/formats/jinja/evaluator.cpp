@@ -9,9 +9,9 @@
 namespace attend::jinja {
 namespace {
 
-constexpr int kMaxDepth = 800;  // of expressions, blocks and macros within each other
+constexpr int kMaxDepth = 800;  // of nested expressions, blocks and macros
 
-// Counts how deep something is until its end.
+// Counts the depth of nesting while it exists.
 class Depth {
  public:
   explicit Depth(int& depth) : depth_(depth) {
@@ -160,7 +160,7 @@ Value Evaluator::call(const Expression& expression, Scope& scope, const std::sha
   return function.object()->call(given);
 }
 
-// `expression`: filters of filters, the innermost without a value of its own.
+// `expression`: nested filters; the innermost has no value of its own.
 Value Evaluator::filters(const Expression& expression, const Value& value, Scope& scope) {
   const Child& inside = expression.children[0];
   const Value given = inside ? filters(*inside, value, scope) : value;

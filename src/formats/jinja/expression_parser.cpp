@@ -52,7 +52,7 @@ Child ExpressionParser::left_to_right(std::initializer_list<std::string_view> si
     for (const std::string_view sign : signs)
       if (tokens_.at_sign(sign) || tokens_.at_name(sign)) found = sign;
     if (found.empty()) return left;
-    // The tree is as deep as this is long.
+    // The tree is as deep as the chain of operators is long.
     if (++count > 10 * kMaxExpressionDepth) fail("line {}: an expression that is too long", tokens_.line());
     const std::size_t line = tokens_.next().line;
     left = make_expression(ExpressionKind::binary, line, std::string(found), std::move(left),

@@ -73,7 +73,7 @@ Value indent_filter(const Value& value, const Arguments& arguments) {
   return result;
 }
 
-// Words begin behind white space, "-" and opening brackets.
+// Words begin after white space, "-" and opening brackets.
 Value title_filter(const Value& value, const Arguments&) {
   std::string result;
   bool begins = true;
@@ -94,7 +94,7 @@ Value format_filter(const Value& value, const Arguments& arguments) {
   return format_percent(to_text(value), Value(std::move(dict)));
 }
 
-// What int() and float() read; nothing if there is no number.
+// Parses like int() and float(); none if there is no number.
 template <class Number>
 std::optional<Number> read_number(const std::string& text, int base = 10) {
   std::string clean(strip(text));

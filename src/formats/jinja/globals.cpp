@@ -1,4 +1,4 @@
-// What every template finds: jinja2's functions, and those of transformers.
+// The global names of every template: jinja2's functions, and those of transformers.
 #include "base/error.h"
 #include "formats/jinja/evaluator.h"
 
@@ -27,7 +27,7 @@ Value make_range(const Arguments& arguments) {
   return Value::sequence(std::move(items));
 }
 
-// What dict() and namespace() are given: a dict or pairs, and names.
+// The arguments of dict() and namespace(): a dict or pairs, and names.
 Dict make_dict(const Arguments& arguments) {
   Dict dict;
   const auto put = [&](const Value& key, const Value& value) {

@@ -216,7 +216,8 @@ bool less(const Value& left, const Value& right) {
       return left.to_number() < right.to_number();
     return left.to_integer() < right.to_integer();
   }
-  if (left.is_string() && right.is_string()) return left.text() < right.text();  // as code points, in UTF-8
+  // UTF-8 sorts like code points
+  if (left.is_string() && right.is_string()) return left.text() < right.text();
   if (left.is_list_or_tuple() && right.is_list_or_tuple() && left.sequence().form == right.sequence().form) {
     const List &a = left.items(), &b = right.items();
     for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
