@@ -43,8 +43,8 @@ class ByteCursor {
   std::uint64_t count(std::size_t least, std::string_view what) {
     const std::uint64_t count = number<Count>(what);
     if (count > left() / least)
-      fail("{}: expected the number of {}, of which at most {} fit into the file, found {}", source_, what,
-           left() / least, count);
+      fail("{}: expected the number of {}, at most {} in this file, found {}", source_, what, left() / least,
+           count);
     return count;
   }
 

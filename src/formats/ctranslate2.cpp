@@ -63,7 +63,7 @@ CTranslate2::CTranslate2(std::span<const std::byte> bytes, std::string source) :
   const auto aliases = cursor.count<std::uint32_t>(least_alias, "aliases");
   for (std::uint64_t i = 0; i < aliases; ++i) read_alias(cursor);
   if (cursor.left() > 0)
-    fail("{}: expected the end of the file behind {} variables and {} aliases, found {} more bytes", source_,
+    fail("{}: expected the end of the file after {} variables and {} aliases, found {} more bytes", source_,
          variables, aliases, cursor.left());
 }
 
@@ -71,7 +71,7 @@ CTranslate2::CTranslate2(std::span<const std::byte> bytes, std::string source) :
 std::string CTranslate2::read_name(ByteCursor& cursor, std::string_view what) const {
   std::string_view text = cursor.text<std::uint16_t>(what);
   if (text.empty() || text.find('\0') != text.size() - 1)
-    fail("{}: {}: expected a text that ends with its only zero", source_, what);
+    fail("{}: {}: expected a text with a single zero, at its end", source_, what);
   text.remove_suffix(1);
   if (find_invalid_utf8(text)) fail("{}: {} is not valid UTF-8", source_, what);
   return std::string(text);
@@ -105,18 +105,18 @@ void CTranslate2::read_variable(ByteCursor& cursor) {
     fail("{}: {}: expected {} bytes for {} numbers of {}, found {}", source_, what, wanted, count,
          attend::name(variable.type), bytes);
   variable.data = cursor.take(bytes, what);
-  if (!variables_.emplace(name, std::move(variable)).second) fail("{}: {} comes twice", source_, what);
+  if (!variables_.emplace(name, std::move(variable)).second) fail("{}: {} occurs twice", source_, what);
 }
 
 // An alias can only refer to earlier names, so there is no cycle.
 void CTranslate2::read_alias(ByteCursor& cursor) {
-  const std::string name = read_name(cursor, "an alias"), of = read_name(cursor, "what an alias stands for");
+  const std::string name = read_name(cursor, "an alias"), of = read_name(cursor, "the target of an alias");
   const auto add = [&](const std::string& ending) {
     const auto found = variables_.find(of + ending);
     if (found == variables_.end()) return false;
     const auto [place, is_new] = variables_.emplace(name + ending, found->second);
     if (!is_new && place->second.data.data() != found->second.data.data())
-      fail("{}: alias {}: there is a variable or alias of this name already", source_,
+      fail("{}: alias {}: a variable or alias with this name exists already", source_,
            shown(Json(name + ending)));
     return true;
   };

@@ -267,9 +267,8 @@ void check_attributes(const Family& family, const CTranslate2& file) {
     const std::string pattern = parts.leaf.empty() ? parts.module : parts.module + "/" + parts.leaf;
     const auto found = std::ranges::find(known, pattern, &Attribute::name);
     if (found == known.end())
-      fail(
-          "{}: {}: a model of type {}, which this was taken for, has no such number; give the original model",
-          file.source(), shown(Json(name)), family.model_type);
+      fail("{}: {}: this seems to be a model of type {}, which has no such number; give the original model",
+           file.source(), shown(Json(name)), family.model_type);
     if (const double value = variable.at(0); found->value && value != *found->value)
       fail("{}: {}: expected {} in a model of type {}, found {}; give the original model", file.source(),
            shown(Json(name)), *found->value, family.model_type, value);

@@ -74,15 +74,14 @@ bool are_embeddings_scaled(const CTranslate2& file, const std::string& stack, st
   const bool is_flag = file.get(name, 0).type == DType::i8;
   if (is_flag ? scale == 0 : scale == 1) return false;
   if (is_flag || std::abs(scale - root) < 1e-3 * root) return true;
-  fail("{}: {}: expected 1 or the root of the width, {:.6g}, found {}", file.source(), name, root, scale);
+  fail("{}: {}: expected 1 or the square root of the width, {:.6g}, found {}", file.source(), name, root,
+       scale);
 }
 
 void check_unscaled(const CTranslate2& file, const std::string& stack, std::int64_t width) {
   if (are_embeddings_scaled(file, stack, width))
-    fail(
-        "{}: {}/scale_embeddings: expected none in a model of the family that this was taken for; give the "
-        "original model",
-        file.source(), stack);
+    fail("{}: {}/scale_embeddings: a model of this family does not have it; give the original model",
+         file.source(), stack);
 }
 
 double epsilon_of(const Fields& settings, double otherwise) {
@@ -156,7 +155,7 @@ Json sequence_to_sequence_fields(const CTranslate2& file, const Fields& settings
 
 void check_one_table(const CTranslate2& file) {
   if (!file.are_one(source_table, target_table))
-    fail("{}: expected {} to be an alias of {}: in a model of this family both are one", file.source(),
+    fail("{}: expected {} to be an alias of {}, because models of this family share it", file.source(),
          source_table, target_table);
 }
 
@@ -214,8 +213,8 @@ Json t5_fields(const CTranslate2& file, const Fields& settings) {
     for (std::int64_t i = 0; i < layers; ++i) {
       const std::string layer = stack + "/layer_" + std::to_string(i);
       if (!file.are_one(first, layer + bias))
-        fail("{}: expected {}{} to be an alias of {}: in T5 all layers have one", file.source(), layer, bias,
-             first);
+        fail("{}: expected {}{} to be an alias of {}, because in T5 all layers share it", file.source(),
+             layer, bias, first);
       if (whole(file, layer + furthest) != distance)
         fail("{}: {}{}: expected {} as in the first layer", file.source(), layer, furthest, distance);
       required(file, layer + "/self_attention/queries_scale");
@@ -225,10 +224,8 @@ Json t5_fields(const CTranslate2& file, const Fields& settings) {
   const auto scale = file.number(output_scale);
   const double wanted = 1 / std::sqrt(static_cast<double>(width));
   if (scale && (!is_tied(file) || !(std::abs(*scale - wanted) < 1e-3 * wanted)))
-    fail(
-        "{}: {}: expected {:.6g} where the head is the table of tokens, and nothing where it is not, found "
-        "{}",
-        file.source(), output_scale, wanted, *scale);
+    fail("{}: {}: expected {:.6g} if the head is tied to the token table, and nothing if it is not, found {}",
+         file.source(), output_scale, wanted, *scale);
   // In "gated-gelu", GELU is the tanh approximation.
   const std::string kind = activation == "gelu_new" ? "gelu"
                            : activation == "gelu"   ? "gelu_python"

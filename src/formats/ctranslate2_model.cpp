@@ -37,7 +37,8 @@ class Words {
         const fs::path path = directory / tried.back();
         if (!words_ && file_exists(path)) words_ = read(path);
       }
-    if (!words_) fail("{}: expected one of {} in it, found none", directory.string(), fmt::join(tried, ", "));
+    if (!words_)
+      fail("{}: expected one of the files {} in it, found none", directory.string(), fmt::join(tried, ", "));
     if (static_cast<std::int64_t>(words_->size()) != count)
       fail("{}: expected the {} tokens of the model's table, found {}", source_, count, words_->size());
   }
@@ -228,7 +229,7 @@ CTranslate2Checkpoint::CTranslate2Checkpoint(const fs::path& directory)
   const std::vector<ctranslate2::Name> names = family.names(file);
   const auto add_new = [&](const std::string& variable, const std::string& tensor, auto&&... view) {
     if (!add(tensor, std::forward<decltype(view)>(view)...))
-      fail("{}: variable {} has the place of another one", file.source(), shown(Json(variable)));
+      fail("{}: variable {} maps to the same tensor as another one", file.source(), shown(Json(variable)));
   };
   for (const auto& [name, variable] : file.variables()) {
     if (variable.shape.empty() || ctranslate2::is_scale(file, name)) continue;
@@ -237,8 +238,8 @@ CTranslate2Checkpoint::CTranslate2Checkpoint(const fs::path& directory)
     const std::string_view ending = ending_of(family, parts);
     if (known == names.end() || ending.empty())
       fail(
-          "{}: variable {}: a model of type {}, which this was taken for, has none such; give the original "
-          "model",
+          "{}: variable {}: this seems to be a model of type {}, which has no such variable; give the "
+          "original model",
           file.source(), shown(Json(name)), family.model_type);
     const bool is_final_bias = parts.module == "decoder/projection" && ending == ".bias";
     // If all layers share one, it is that of the first layer.

@@ -99,8 +99,7 @@ void read_begin(ByteCursor& cursor, const std::string& source) {
     fail("{}: not a GGUF file: it does not begin with the letters GGUF", source);
   const auto version = cursor.number<std::uint32_t>("the version");
   if (version != 2 && version != 3)
-    fail("{}: expected version 2 or 3 of GGUF with the bytes of this machine's order, found {}", source,
-         version);
+    fail("{}: expected GGUF version 2 or 3 in this machine's byte order, found {}", source, version);
 }
 
 // The number of elements of a tensor; none if their bytes do not fit 63 bits.
@@ -156,7 +155,7 @@ Gguf::Gguf(std::span<const std::byte> bytes, std::string source) : metadata_(Jso
   for (std::uint64_t i = 0; i < key_count; ++i) {
     const std::string key = utf8(cursor.text<std::uint64_t>("a key"), source, "a key");
     const std::string what = "key " + shown_name(key);
-    if (!keys.emplace(key, true).second) fail("{}: {} comes twice", source, what);
+    if (!keys.emplace(key, true).second) fail("{}: {} occurs twice", source, what);
     const GgufType type = read_type(cursor, source, what);
     if (type == GgufType::text) {
       members.emplace_back(key, utf8(cursor.text<std::uint64_t>(what), source, what));
@@ -190,7 +189,7 @@ Gguf::Gguf(std::span<const std::byte> bytes, std::string source) : metadata_(Jso
     const std::string what = "tensor " + shown_name(name);
     GgufTensor tensor;
     const Place place = read_tensor(cursor, source, what, tensor);
-    if (!tensors_.emplace(name, std::move(tensor)).second) fail("{}: {} comes twice", source, what);
+    if (!tensors_.emplace(name, std::move(tensor)).second) fail("{}: {} occurs twice", source, what);
     places.emplace_back(name, place);
   }
 
@@ -199,7 +198,7 @@ Gguf::Gguf(std::span<const std::byte> bytes, std::string source) : metadata_(Jso
   std::uint64_t end = 0;
   for (const auto& [name, place] : places) {
     if (place.offset != end)
-      fail("{}: tensor {}: expected its data to begin at {}, behind the one before it, found {}", source,
+      fail("{}: tensor {}: expected its data to begin at {}, after the tensor before it, found {}", source,
            shown_name(name), end, place.offset);
     if (place.offset > data.size() || place.bytes > data.size() - place.offset)
       fail("{}: tensor {}: cut off: expected {} bytes at {}, but there are {} bytes of data", source,

@@ -273,7 +273,7 @@ std::string block_type_names() {
 void decode_blocks(const BlockType& type, std::span<const std::byte> from, std::span<float> to) {
   const std::size_t blocks = from.size() / type.bytes;
   if (from.size() % type.bytes != 0 || to.size() != blocks * type.count)
-    fail("{} bytes of {} do not make {} numbers", from.size(), type.name, to.size());
+    fail("{} bytes of {} do not hold {} numbers", from.size(), type.name, to.size());
   parallel_for(blocks, (1 << 16) / type.count, [&](std::size_t begin, std::size_t end) {
     type.decode(from.data() + begin * type.bytes, end - begin, to.data() + begin * type.count);
   });

@@ -66,7 +66,7 @@ constexpr GgufName neox_names[] = {
 std::vector<float> read_divisors(const GgufParts& files, const std::string& name, std::int64_t pairs) {
   const GgufTensor& tensor = files.tensor(name);
   if (tensor.shape != std::vector<std::int64_t>{pairs})
-    fail("{}: tensor {}: expected {} numbers, one for each pair that turns", files.source(), name, pairs);
+    fail("{}: tensor {}: expected {} numbers, one for each rotated pair", files.source(), name, pairs);
   std::vector<float> divisors(static_cast<std::size_t>(pairs));
   decode_blocks(*tensor.type, tensor.data, divisors);
   return divisors;
@@ -114,7 +114,7 @@ void complete_decoder(const GgufParts& files, Json& config) {
   const GgufArchitecture& architecture = gguf_architecture(files.first());
   const Fields fields(config, files.source());
   if (files.metadata().integer({architecture.key("expert_count")}, 0, 0) > 0)
-    fail("{}: {}: layers of experts are not read from GGUF files; give the Hugging Face directory",
+    fail("{}: {}: layers of experts in GGUF files are not supported; give the Hugging Face directory",
          files.source(), architecture.key("expert_count"));
   const std::int64_t width = fields.integer({"hidden_size"}), heads = fields.integer({"num_attention_heads"}),
                      head = fields.integer({"head_dim"}, std::max<std::int64_t>(1, width / heads)),

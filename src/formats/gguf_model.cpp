@@ -63,7 +63,7 @@ RowOrder row_order(const GgufParts& files, const std::string& name, GgufName::Ro
   const auto count = static_cast<std::size_t>(tensor.shape.front()),
              parts = order.heads * (rows == GgufName::Rows::by_head ? 3 : 2);
   if (tensor.shape.size() == 1 && tensor.type->count != 1)
-    fail("{}: tensor {}: expected numbers of their own for each row, found {}", files.source(),
+    fail("{}: tensor {}: expected a type whose blocks do not cross rows, found {}", files.source(),
          shown(Json(name)), tensor.type->name);
   if (count % parts != 0)
     fail("{}: tensor {}: expected a number of rows that can be divided among {} heads, found {}",
@@ -238,7 +238,7 @@ GgufCheckpoint::GgufCheckpoint(const GgufParts& files, const fs::path& part) : T
       });
     }
     if (!add(theirs, view))
-      fail("{}: tensor {} has the place of another one", gguf.source(), shown(Json(name)));
+      fail("{}: tensor {} maps to the same name as another one", gguf.source(), shown(Json(name)));
   }
 }
 

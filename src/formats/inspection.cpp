@@ -47,7 +47,7 @@ OddValues count_odd_values(std::span<const std::byte> data, Bits infinity, Bits 
 Inspection::Tokenizer read_tokenizer(const fs::path& path) {
   const Fields fields(read_json(path), path.string());
   const Fields model(fields.json().value("model", Json()), path.string() + ": model");
-  Inspection::Tokenizer tokenizer = {model.text({"type"}, "of unnamed kind"), path.filename().string(), {}};
+  Inspection::Tokenizer tokenizer = {model.text({"type"}, "of unknown kind"), path.filename().string(), {}};
   std::uint64_t vocabulary = 0;
   if (const auto vocab = model.json().find("vocab"); vocab != model.json().end()) vocabulary = vocab->size();
   if (const auto added = fields.json().find("added_tokens"); added != fields.json().end())
@@ -89,11 +89,11 @@ std::optional<Inspection::Tokenizer> find_tokenizer(const fs::path& directory) {
 void remark_on_files(Inspection& inspection, const fs::path& directory) {
   auto& unusual = inspection.unusual;
   if (file_exists(directory / "model.safetensors") && file_exists(directory / "model.safetensors.index.json"))
-    unusual.push_back("model.safetensors is read, model.safetensors.index.json beside it is not");
+    unusual.push_back("model.safetensors is read; model.safetensors.index.json is not");
   if (file_exists(directory / "pytorch_model.bin") &&
       (file_exists(directory / "model.safetensors") ||
        file_exists(directory / "model.safetensors.index.json")))
-    unusual.push_back("pytorch_model.bin is not read, there is a model.safetensors");
+    unusual.push_back("pytorch_model.bin is not read, because there is a model.safetensors");
   if (file_exists(directory / "adapter_config.json"))
     unusual.push_back("there is an adapter (adapter_config.json), which --adapter applies");
   if (!inspection.tokenizer && !file_exists(directory / "preprocessor_config.json"))
@@ -104,7 +104,7 @@ void remark_on_config(Inspection& inspection, const Fields& config, const Weight
   auto& unusual = inspection.unusual;
   if (inspection.model_type.empty()) unusual.push_back("config.json has no model_type");
   if (inspection.architectures.empty()) unusual.push_back("config.json names no architecture");
-  if (config.has({"auto_map"})) unusual.push_back("config.json asks for Python code of its own (auto_map)");
+  if (config.has({"auto_map"})) unusual.push_back("config.json requires its own Python code (auto_map)");
   if (config.has({"quantization_config"}))
     unusual.push_back("the weights are quantized (quantization_config)");
 
@@ -117,7 +117,7 @@ void remark_on_config(Inspection& inspection, const Fields& config, const Weight
     unusual.push_back(fmt::format("no tensor has vocab_size ({}) rows", *vocabulary));
   if (inspection.tokenizer &&
       inspection.tokenizer->vocabulary.value_or(0) > static_cast<std::uint64_t>(*vocabulary))
-    unusual.push_back(fmt::format("the tokenizer knows {} tokens, more than vocab_size ({})",
+    unusual.push_back(fmt::format("the tokenizer has {} tokens, more than vocab_size ({})",
                                   *inspection.tokenizer->vocabulary, *vocabulary));
 }
 

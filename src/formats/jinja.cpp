@@ -18,7 +18,7 @@ JinjaTemplate::JinjaTemplate(std::string_view text, std::string source) : source
   try {
     tree_ = std::make_shared<const Tree>(Tree{jinja::parse_template(text)});
   } catch (const Error& error) {
-    fail("{}: a template that attend cannot read: {}", source_, error.what());
+    fail("{}: invalid or unsupported template: {}", source_, error.what());
   }
 }
 

@@ -71,7 +71,7 @@ class Builder : public nlohmann::json_sax<Json> {
     std::string message = error.what();
     message.erase(0, message.find("] ") + 2);
     if (message.starts_with("parse error")) message.erase(0, message.find(": ") + 2);
-    if (is_python_number(at)) message = "NaN and Infinity are Python's, not JSON's";
+    if (is_python_number(at)) message = "NaN and Infinity are valid in Python's json, but not in JSON";
     fail("{}: not valid JSON at {}: {}", source_, place(text_, at), shortened(repair_utf8(message), 200));
   }
 
@@ -114,7 +114,7 @@ class Builder : public nlohmann::json_sax<Json> {
       const auto [known, is_new] = index.emplace(object.back().first, object.size() - 1);
       if (is_new) continue;
       if (duplicates_ == Duplicates::refuse)
-        fail("{}: the name {} comes twice in one object", source_, shown(object.back().first));
+        fail("{}: the name {} occurs twice in one object", source_, shown(object.back().first));
       (object.begin() + static_cast<std::ptrdiff_t>(known->second))->second = std::move(object.back().second);
       object.pop_back();
     }

@@ -23,12 +23,12 @@ Json read_config(const fs::path& directory) {
   constexpr const char* needs =
       "a model is a directory with config.json, model.safetensors and the tokenizer's files, or a GGUF file";
   if (!file_exists(directory))
-    fail("{}: no such directory (nothing is downloaded here: give the directory of a model; {})",
+    fail("{}: no such directory; models are not downloaded, so give the directory of a model ({})",
          directory.string(), needs);
   std::error_code ignored;
   if (!fs::is_directory(directory, ignored)) fail("{}: not a directory; {}", directory.string(), needs);
   const fs::path path = directory / "config.json";
-  if (!file_exists(path)) fail("{}: there is no config.json in it; {}", directory.string(), needs);
+  if (!file_exists(path)) fail("{}: the directory has no config.json; {}", directory.string(), needs);
   return is_ctranslate2(directory) ? ctranslate2_config(directory) : read_json(path);
 }
 
@@ -41,11 +41,9 @@ fs::path base_of(const fs::path& directory, std::vector<AdapterPath>& adapters) 
   for (const fs::path& path : {fs::path(base), directory / base})
     if (!base.empty() && file_exists(path / "config.json")) return path;
   fail(
-      "{}: this adapter was made for {}, which is not here (nothing is downloaded): name the model's "
-      "directory, "
-      "and the adapter by --adapter {}",
-      directory.string(), base.empty() ? "a model that it does not name" : shown(Json(base)),
-      directory.string());
+      "{}: this adapter was made for {}, which was not found (models are not downloaded); give the model's "
+      "directory, and the adapter with --adapter {}",
+      directory.string(), base.empty() ? "an unnamed model" : shown(Json(base)), directory.string());
 }
 
 // An adapter that changes a model's task (its head, labels) has its own config.json.
@@ -108,7 +106,7 @@ WeightFiles WeightFiles::open(const fs::path& directory) {
     for (const auto& [name, tensor] : file.tensors()) {
       const auto [place, is_new] = checkpoint.file_index_.emplace(name, checkpoint.files_.size() - 1);
       if (!is_new)
-        fail("{}: tensor {} is in {} too", file.path().string(), shown(name),
+        fail("{}: tensor {} is also in {}", file.path().string(), shown(name),
              checkpoint.files_[place->second].path().filename().string());
       checkpoint.tensors_.emplace(name, tensor);
     }
@@ -134,7 +132,7 @@ WeightFiles WeightFiles::open(const fs::path& directory) {
     if (file_exists(index)) break;
   }
   if (!file_exists(index))
-    fail("{}: there is no model.safetensors in it, no pytorch_model.bin and no index of either",
+    fail("{}: the directory has no model.safetensors, no pytorch_model.bin and no index of either",
          directory.string());
 
   const Fields fields = read_fields(index);
@@ -160,7 +158,7 @@ void WeightFiles::replace(const std::vector<std::string>& parts, const std::stri
     file_index_.erase(part);
   }
   if (!tensors_.emplace(name, tensor).second)
-    fail("{}: {} is there both as a plain tensor and in fewer bits", files_[file].path().string(),
+    fail("{}: {} exists both as a plain and as a quantized tensor", files_[file].path().string(),
          shown(Json(name)));
   file_index_.emplace(name, file);
 }
@@ -172,7 +170,7 @@ const TensorView* WeightFiles::find(const std::string& name) const {
 
 const fs::path& WeightFiles::file_of(const std::string& name) const {
   const auto found = file_index_.find(name);
-  if (found == file_index_.end()) fail("the checkpoint holds no tensor {}", shown(name));
+  if (found == file_index_.end()) fail("the checkpoint has no tensor {}", shown(name));
   return files_[found->second].path();
 }
 

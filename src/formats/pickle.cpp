@@ -154,13 +154,13 @@ class Machine {
     const bool passed_over = holds_ == Holds::lists && is_passed_over(asked);
     if (holds_ == Holds::lists && !passed_over && !is_dictionary(asked))
       fail(
-          "{}: the file asks for {}, and a vocabulary holds nothing but lists, dictionaries and numbers; it "
-          "is not read",
+          "{}: the file uses {}, but a vocabulary may contain only lists, dictionaries and numbers; it was "
+          "not read",
           source_, shown(Json(asked.text())));
     if (!passed_over && !storage_type(asked) && !is_dictionary(asked) && !is_tensor(asked) &&
         !is_parameter(asked))
-      fail("{}: the file asks for {}, and a file of weights holds nothing but tensors; it is not read",
-           source_, shown(Json(asked.text())));
+      fail("{}: the file uses {}, but a file of weights may contain only tensors; it was not read", source_,
+           shown(Json(asked.text())));
     stack_.emplace_back(asked);
   }
 
@@ -171,7 +171,7 @@ class Machine {
     memo_[place] = stack_.back();
   }
   void recall(std::uint64_t place) {
-    if (place >= memo_.size()) damaged("nothing was remembered there");
+    if (place >= memo_.size()) damaged("nothing was stored there");
     stack_.push_back(memo_[place]);
   }
 
@@ -344,7 +344,7 @@ class Machine {
         pop();
         break;
       default:
-        damaged(fmt::format("there is no place for the instruction {:#04x} in a file of weights", operation));
+        damaged(fmt::format("the instruction {:#04x} is not allowed in a file of weights", operation));
     }
     return true;
   }

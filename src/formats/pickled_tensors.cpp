@@ -85,7 +85,7 @@ PickledTensorFile::PickledTensorFile(const std::filesystem::path& path) : Tensor
     const ZipEntries entries = read_zip_archive(bytes, source);
     const auto program = std::ranges::find_if(
         entries, [](const auto& entry) { return ("/" + entry.first).ends_with("/data.pkl"); });
-    if (program == entries.end()) fail("{}: there is no data.pkl in the archive", source);
+    if (program == entries.end()) fail("{}: the archive has no data.pkl", source);
     const std::string_view root = std::string_view(program->first).substr(0, program->first.size() - 8);
     pickle = read_pickle(program->second, source);
     storages = storages_of(entries, root, source);
@@ -112,7 +112,7 @@ PickledTensorFile::PickledTensorFile(const std::filesystem::path& path) : Tensor
     const auto storage = storages.find(tensor.storage);
     const std::size_t size = size_of(tensor.type);
     if (storage == storages.end() || !is_inside(tensor, storage->second.size() / size))
-      fail("{}: tensor {} does not lie within what the file holds", source, shown(Json(name)));
+      fail("{}: tensor {} is not inside the file's data", source, shown(Json(name)));
     std::uint64_t count = 1;
     for (const std::int64_t n : tensor.shape) {
       if (!__builtin_mul_overflow(count, static_cast<std::uint64_t>(n), &count)) continue;
@@ -127,7 +127,7 @@ PickledTensorFile::PickledTensorFile(const std::filesystem::path& path) : Tensor
     }
     // One number that is repeated (stride 0) could make a small file large.
     if (count > mapping().bytes().size() || (copied += count * size) > mapping().bytes().size())
-      fail("{}: tensor {} is larger than the numbers that it is made of", source, shown(Json(name)));
+      fail("{}: tensor {} is larger than its storage", source, shown(Json(name)));
     add(name, tensor.type, tensor.shape, rearrange(tensor, storage->second));
   }
 }
@@ -151,7 +151,7 @@ std::map<std::string, std::vector<std::string>> read_pickled_lists(const std::fi
   const ZipEntries entries = read_zip_archive(bytes, source);
   for (const auto& [name, program] : entries)
     if (("/" + name).ends_with("/data.pkl")) return read_pickled_lists(program, source);
-  fail("{}: there is no data.pkl in the archive", source);
+  fail("{}: the archive has no data.pkl", source);
 }
 
 }  // namespace attend

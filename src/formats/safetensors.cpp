@@ -102,13 +102,13 @@ void check_layout(std::vector<Entry>& entries, std::uint64_t data_bytes, const s
       fail("{}: tensor {}: expected its data within the {} bytes of the file, found it at {}", source,
            shown(entries.back().name), data_bytes, entries.back().begin);
     if (entry.begin != end)
-      fail("{}: tensor {}: expected its data to begin at {}, where the one before it ends, found {}", source,
-           shown(entry.name), end, entry.begin);
+      fail("{}: tensor {}: expected its data to begin at {}, where the tensor before it ends, found {}",
+           source, shown(entry.name), end, entry.begin);
     end = entry.end;
   }
   if (end != data_bytes)
-    fail("{}: the tensors take {} bytes, but the file holds {} bytes of data{}", source, end, data_bytes,
-         end > data_bytes ? ": it has been cut off" : "");
+    fail("{}: the tensors take {} bytes, but the file has {} bytes of data{}", source, end, data_bytes,
+         end > data_bytes ? ": it is cut off" : "");
 }
 
 std::map<std::string, std::string> read_metadata(const Json& json, const std::string& source) {

@@ -176,7 +176,7 @@ std::vector<SentenceModule> read_modules(const fs::path& directory) {
   if (kinds.size() < 2 || kinds[0].first != "Transformer" || kinds[1].first != "Pooling")
     fail("{}: expected the modules Transformer and Pooling before all others", source);
   if (!kinds[0].second.empty())
-    fail("{}: expected the transformer in the directory itself, found it in {}", source,
+    fail("{}: expected the transformer directly in the directory, found it in {}", source,
          shown(Json(kinds[0].second)));
   std::vector<SentenceModule> modules;
   for (std::size_t i = 1; i < kinds.size(); ++i) {

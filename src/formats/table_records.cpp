@@ -54,7 +54,7 @@ bool RecordReader::read_line() {
 void RecordReader::read_first_line() {
   line_.erase(0, line_.size() - without_byte_order_mark(line_, source_).size());
   if (line_.find('\0') != line_.npos)
-    fail("{}: expected UTF-8, found bytes of 0, as UTF-16 has them; `iconv -f UTF-16 -t UTF-8` converts it",
+    fail("{}: expected UTF-8, found zero bytes as in UTF-16; `iconv -f UTF-16 -t UTF-8` converts it",
          source_);
   if (form_ == Form::csv) separator_ = csv_separator(line_);
 }

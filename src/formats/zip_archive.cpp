@@ -83,7 +83,7 @@ class Archive {
       field += 4 + std::uint64_t{length};
     }
     if ((flags & 1) != 0 || method != 0 || stored != size)
-      fail("{}: {} is compressed or encrypted, as torch.save never does", source_, name);
+      fail("{}: {} is compressed or encrypted, which torch.save never does", source_, name);
     if (!is(local, kEntry)) damaged();
     const std::uint64_t data =
         local + 30 + number<std::uint16_t>(local + 26) + number<std::uint16_t>(local + 28);

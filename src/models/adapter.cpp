@@ -22,7 +22,7 @@ constexpr std::string_view kPrefix = "base_model.model.", kPromptPrefix = "base_
 fs::path find_file(const fs::path& directory) {
   for (const char* name : {"adapter_model.safetensors", "adapter_model.bin"})
     if (file_exists(directory / name)) return directory / name;
-  fail("{}: there is no adapter_model.safetensors in it", directory.string());
+  fail("{}: the directory has no adapter_model.safetensors", directory.string());
 }
 
 // Removes the suffix `end`; false if it is not there.
@@ -76,13 +76,14 @@ void Adapter::read(const std::string& stored, const Tensor& tensor) {
   if (has_virtual_tokens() && stored == kVirtualTokens) return keep(stored, Role::virtual_tokens);
   const std::string_view prefix = has_virtual_tokens() ? kPromptPrefix : kPrefix;
   if (!stored.starts_with(prefix))
-    fail("{}: expected tensors called {}..., found {}", source_, prefix, shown(Json(stored)));
+    fail("{}: expected tensors with names that begin with {}, found {}", source_, prefix,
+         shown(Json(stored)));
   std::string name = stored.substr(prefix.size());
   for (const auto& [ending, role] : endings)
     if (cut_end(name, ending)) return keep(name, role);
   for (const char* part : {".lora_", ".ia3_"})
     if (name.find(part) != name.npos)
-      fail("{}: {} belongs to a variant that is not supported", source_, shown(Json(stored)));
+      fail("{}: {} belongs to an unsupported variant", source_, shown(Json(stored)));
   // With bias "all" peft also stores the bias that a trained module has replaced, and stores the module's own
   // bias twice.
   const bool again =
@@ -111,8 +112,8 @@ Tensor Adapter::shaped(const std::string& module, Role role, std::vector<std::in
   for (std::size_t i = 0; i < shape.size() && i < found.size(); ++i)
     if (shape[i] < 0) shape[i] = found[i];
   if (found != shape || entry->value.numel() == 0)
-    fail("{}: {}: expected the shape [{}], as the model has it, found [{}]", source_,
-         shown(Json(entry->stored)), fmt::join(shape, ", "), fmt::join(found, ", "));
+    fail("{}: {}: expected the model's shape [{}], found [{}]", source_, shown(Json(entry->stored)),
+         fmt::join(shape, ", "), fmt::join(found, ", "));
   if (rows != nullptr && !entry->by_row) {
     entry->value = rows->to_ours(entry->value);
     entry->by_row = true;
@@ -211,7 +212,7 @@ void Adapter::train(const PretrainedModel& model) {
     const auto learns = [&](const std::string& name) { return own.contains(model.saved_name(name)); };
     const bool any = !source.frozen && std::ranges::any_of(source.names, learns);
     if (any && model.network()->packed(item.key()))
-      fail("{} is to learn whole, and weights as {} do not learn", source.names.front(),
+      fail("{} cannot be trained whole, because {} weights are not trainable", source.names.front(),
            name(model.weights()));
     item.value().set_needs_gradient(any);
     if (!any) continue;

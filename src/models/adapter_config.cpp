@@ -85,7 +85,7 @@ AdapterConfig AdapterConfig::read(const std::filesystem::path& directory) {
   for (const char* name : variants) {
     const Json value = fields.json().value(name, Json());
     if (!value.is_null() && value != false && !(value.is_structured() && value.empty()))
-      fail("{}: {}: this variant of LoRA is not supported, found {}", path.string(), name, shown(value));
+      fail("{}: {}: this variant of LoRA is not supported; found {}", path.string(), name, shown(value));
   }
   return {std::move(fields), kind};
 }

@@ -17,7 +17,7 @@ Generator generator_of(const std::string& name, std::uint64_t seed) {
 [[noreturn]] void fail_without_targets(const PretrainedModel& model, const AdapterConfig& config) {
   std::vector<std::string> names;
   for (const OriginalModule& module : original_modules(model)) names.push_back(module.name);
-  fail("an adapter was to be put beside {}, of which {} has none; it has {}",
+  fail("the adapter's targets {} match no module of {}; its modules are {}",
        shown(config.fields().json().value("target_modules", Json())), model.architecture(),
        fmt::join(names, ", "));
 }
@@ -27,7 +27,7 @@ Generator generator_of(const std::string& name, std::uint64_t seed) {
 Adapter Adapter::fresh(const PretrainedModel& model, const AdapterOptions& options, const std::string& task,
                        std::uint64_t seed) {
   if (options.initialization == "pissa" && options.directions)
-    fail("PiSSA and DoRA: expected one of them, for a matrix that loses a part has other lengths");
+    fail("PiSSA and DoRA cannot be combined: PiSSA changes the lengths of the matrix's rows");
   Adapter adapter(AdapterConfig::make(options, model, task));
   std::vector<OriginalModule> adapted;
   if (adapter.has_virtual_tokens()) {
@@ -123,12 +123,11 @@ void Adapter::draw(const OriginalModule& module, const PretrainedModel& model, s
 void Adapter::take_principal_part(const OriginalModule& module, const PretrainedModel& model, Tensor& a,
                                   Tensor& b) {
   if (model.network()->packed(module.parameter))
-    fail("{}: PiSSA takes a part of the matrix away, and weights as {} stay as they are", module.name,
-         name(model.weights()));
+    fail("{}: PiSSA changes the matrix, but {} weights cannot change", module.name, name(model.weights()));
   const Tensor rows = parameter_of(model, module).narrow(0, module.first, module.out);  // in our order
   const std::int64_t rank = a.size(0);
   if (rank > std::min(module.in, module.out))
-    fail("{}: PiSSA: a rank of {} is more than the matrix [{}, {}] has", module.name, rank, module.out,
+    fail("{}: PiSSA: the rank {} is larger than that of the matrix [{}, {}]", module.name, rank, module.out,
          module.in);
   const auto [left, values, right] = ops::svd(rows, /*full_matrices=*/false);
   const Tensor root = (values.narrow(0, 0, rank) / config_.scale_of(module.name, rank)).sqrt();

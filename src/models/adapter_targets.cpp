@@ -100,8 +100,7 @@ const std::map<std::string, Targets, std::less<>>& table() {
 const Targets& find_targets(std::string_view model_type) {
   const auto found = table().find(model_type);
   if (found == table().end())
-    fail("{}: there is no default for what an adapter is put beside: name modules (--lora-targets)",
-         model_type);
+    fail("{}: this model type has no default target modules; name them (--lora-targets)", model_type);
   return found->second;
 }
 

@@ -32,7 +32,7 @@ void read_distances(const Fields& config, StackSpec& stack) {
 std::optional<AttentionSpec> read_cross_attention(const Fields& config, AttentionSpec attention) {
   if (!config.flag({"add_cross_attention"}, false)) return {};
   if (!attention.causal)
-    fail("{}: add_cross_attention: only a decoder reads an encoder, and is_decoder is false",
+    fail("{}: add_cross_attention: only a decoder can read an encoder, but is_decoder is false",
          config.source());
   attention.causal = false;
   return attention;

@@ -61,7 +61,7 @@ void add_deberta_head(const Fields& config, std::string_view architecture, Model
     // The newer head always uses the embedding matrix, whatever tie_word_embeddings says.
     if (model.quirks.other_names) model.language_model_head->untied = false;
     if (model.quirks.other_names && model.encoder->embeddings.projected_width > 0)
-      fail("{}: embedding_size: the head of \"legacy\": false needs one that is hidden_size",
+      fail("{}: embedding_size: with \"legacy\": false the head needs it to equal hidden_size",
            config.source());
   }
   model.score_head =

@@ -30,7 +30,7 @@ Shape read_shape(const Fields& config, std::int64_t heads) {
     fail("{}: parallel_attn: only true is supported with new_decoder_architecture", config.source());
   if (norms && shape.parallel && (shape.newer ? *norms > 2 : *norms == 2))
     fail("{}: num_ln_in_parallel_attn: expected {}, found {}", config.source(),
-         shape.newer ? "1 or 2" : "another number than 2 without new_decoder_architecture", *norms);
+         shape.newer ? "1 or 2" : "a number other than 2 without new_decoder_architecture", *norms);
   const std::int64_t given = config.integer({"num_kv_heads"}, heads);
   if (shape.newer)
     shape.key_heads = given;

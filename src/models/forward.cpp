@@ -10,9 +10,8 @@ namespace {
 [[noreturn]] void fail_without_labels(const PretrainedModel& model) {
   Transformer net = model.network();
   const std::set<std::string> names = label_inputs(net);
-  if (names.empty())
-    fail("gradients are those of the loss, and {} has no head with one", model.architecture());
-  fail("gradients are those of the loss: expected the input{} {}", names.size() == 1 ? "" : "s",
+  if (names.empty()) fail("gradients need a loss, but {} has no head with a loss", model.architecture());
+  fail("gradients need the loss: expected the input{} {}", names.size() == 1 ? "" : "s",
        fmt::join(names, " and "));
 }
 
@@ -62,7 +61,7 @@ Tensors run_by_adapter(const PretrainedModel& model, Tensors inputs, const Tenso
                        const ForwardOptions& options) {
   inputs.erase("adapters");
   const std::int64_t B = inputs.begin()->second.size(0);
-  if (options.gradients) fail("adapters: expected no gradients beside it");
+  if (options.gradients) fail("adapters: gradients are not supported with this input");
   if (adapters.dim() != 1 || adapters.size(0) != B || !ops::is_integer(adapters.type(), false))
     fail("adapters: expected a number for each of {} rows, found shape [{}]", B,
          fmt::join(adapters.sizes(), ", "));
@@ -83,8 +82,8 @@ Tensors run_by_adapter(const PretrainedModel& model, Tensors inputs, const Tenso
         whole = ops::zeros(shape, tensor.type());
       } else if (whole.sizes().slice(1) != tensor.sizes().slice(1)) {
         fail(
-            "adapters: their prompts are of different lengths, or their labels of different numbers, and so "
-            "are the results: expected one at a time");
+            "adapters: expected one adapter per call: these have prompts of different lengths, or different "
+            "numbers of labels, so their results have different shapes");
       }
       outputs[name].index_copy_(0, rows, tensor);
     }

@@ -41,7 +41,7 @@ Tensor find(const Tensors& inputs, std::string_view name) {
 void check_names(const Tensors& inputs, const std::set<std::string>& known) {
   for (const auto& [name, tensor] : inputs)
     if (known.count(name) == 0)
-      fail("the input {} is not one of this model's: {}", name, fmt::join(known, ", "));
+      fail("{} is not an input of this model; its inputs are {}", name, fmt::join(known, ", "));
 }
 
 std::set<std::string> label_inputs(Transformer& net) {
@@ -112,7 +112,7 @@ std::optional<Encoded> read_encoded(const Tensors& inputs, Stack& reader, std::i
                                     Pass& pass) {
   const Tensor states = find(inputs, "encoder_hidden_states"), mask = find(inputs, "encoder_attention_mask");
   if (!states.defined()) {
-    if (mask.defined()) fail("encoder_attention_mask: there are no encoder_hidden_states that it is for");
+    if (mask.defined()) fail("encoder_attention_mask: expected encoder_hidden_states too, found none");
     return {};
   }
   const std::int64_t width = reader->spec().width();

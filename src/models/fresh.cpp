@@ -95,7 +95,8 @@ std::int64_t make_fresh_model(const FreshModel& fresh) {
       fields.emplace_back(field, parse_value(value));
   }
   if (std::find(family.presets.begin(), family.presets.end(), preset) == family.presets.end())
-    fail("{} has no preset \"{}\"; it has: {}", family.model_type, preset, fmt::join(family.presets, ", "));
+    fail("{} has no preset \"{}\"; its presets are {}", family.model_type, preset,
+         fmt::join(family.presets, ", "));
   expect_no_model(fresh.directory);
   Json config = family.fresh_config(preset);
   const fs::path tokenizer = fresh.tokenizer.empty() ? fresh.directory : fresh.tokenizer;
@@ -104,7 +105,7 @@ std::int64_t make_fresh_model(const FreshModel& fresh) {
   for (const auto& [field, value] : fields) {
     const auto& optional = family.optional_fields;
     if (!config.contains(field) && std::find(optional.begin(), optional.end(), field) == optional.end())
-      fail("--set {}: {} has no such field", field, fresh.family);
+      fail("--set {}: {} does not have this field", field, fresh.family);
     config[field] = value;
   }
   keep_inside(config, fields);

@@ -59,12 +59,13 @@ class Export {
     std::string known;
     for (const GgufArchitecture& each : all)
       known += (known.empty() ? "" : ", ") + std::string(each.model_type);
-    fail("{}: GGUF files are written of language models of the families {}, found {} ({})", model.source(),
-         known, model.architecture(), model.family().model_type);
+    fail("{}: expected a language model of one of the families {}, to write a GGUF file; found {} ({})",
+         model.source(), known, model.architecture(), model.family().model_type);
   }
 
   [[noreturn]] void refuse(std::string_view what) const {
-    fail("{}: {} has no place in a GGUF file of architecture {}", model_.source(), what, architecture_.name);
+    fail("{0}: a GGUF file of architecture {2} cannot express {1}", model_.source(), what,
+         architecture_.name);
   }
 
   // Checks what llama.cpp assumes.
@@ -78,9 +79,9 @@ class Export {
     for (std::size_t i = 0; i < stack_.layers.size(); ++i) {
       const AttentionSpec& attention = stack_.layers[i].self_attention;
       if (attention.causal != true) refuse("attention in both directions");
-      if ((attention.window > 0) != slides(i)) refuse("its choice of layers that see a window");
+      if ((attention.window > 0) != slides(i)) refuse("which layers have a window");
       if (attention.rotary.has_value() != (architecture_.name != "smollm3" || (i + 1) % 4 != 0))
-        refuse("its choice of layers that turn");
+        refuse("which layers have rotary positions");
     }
   }
 
@@ -212,7 +213,7 @@ class Export {
         [](const std::string&, const Tensor& weight) { return weight.detach().to(kFloat); }, true);
     for (const auto& [theirs, tensor] : tensors) {
       const auto found = architecture_.to_gguf(theirs);
-      if (!found) fail("{}: the tensor {} has no place in a GGUF file", model_.source(), theirs);
+      if (!found) fail("{}: a GGUF file has no name for the tensor {}", model_.source(), theirs);
       const auto& [name, rows] = *found;
       const BlockType& type = type_of(tensor, name);
       const float offset = name.ends_with("norm.weight") ? architecture_.norm_offset : 0;
@@ -260,7 +261,7 @@ void write_gguf(const PretrainedModel& model, const std::filesystem::path& direc
                 const std::filesystem::path& file) {
   const auto found = std::ranges::find(file_types, type, &FileType::name);
   if (found == std::end(file_types)) fail("--type: expected f32, f16, q8_0 or q4_0, found {}", type);
-  if (!model.network()->spec().decoder) fail("{}: GGUF files are written of decoders", model.source());
+  if (!model.network()->spec().decoder) fail("{}: expected a decoder, to write a GGUF file", model.source());
   Export(model, *found).write(directory, file);
 }
 

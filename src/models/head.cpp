@@ -55,11 +55,11 @@ const char* describe(Head head) {
     case Head::permutation_language_model:
       return "a permutation language model";
     case Head::pretraining:
-      return "a model that predicts masked words and whether a text follows";
+      return "a model that predicts masked words and whether a text follows another";
     case Head::replaced_tokens:
-      return "a model that tells replaced tokens";
+      return "a model that detects replaced tokens";
     case Head::conditional_generation:
-      return "a model that writes one text for another";
+      return "a model that generates a text from another";
     case Head::sequence_classification:
       return "a model that classifies texts";
     case Head::token_classification:
@@ -67,11 +67,11 @@ const char* describe(Head head) {
     case Head::question_answering:
       return "a model that finds answers in a text";
     case Head::multiple_choice:
-      return "a model that chooses among texts";
+      return "a multiple-choice model";
     case Head::image_classification:
       return "a model that classifies images";
     case Head::masked_images:
-      return "a model that fills in hidden parts of images";
+      return "a model that reconstructs masked parts of images";
   }
   return "a model";
 }
@@ -87,7 +87,7 @@ std::string architecture_for(const Family& family, Head head, std::string_view o
   std::vector<std::string_view> others;
   for (const Family* each : families())
     if (find(*each) != each->architectures.end()) others.push_back(each->model_type);
-  fail("{} has no architecture that is {}; these have: {}", family.model_type, describe(head),
+  fail("{} has no architecture that is {}; these families have one: {}", family.model_type, describe(head),
        fmt::join(others, ", "));
 }
 

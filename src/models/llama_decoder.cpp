@@ -198,7 +198,7 @@ std::vector<std::string_view> llama_optional_fields(const std::vector<std::strin
 
 const LlamaSize& find_size(std::span<const LlamaSize> sizes, std::string_view name) {
   const auto found = std::ranges::find(sizes, name, &LlamaSize::name);
-  if (found == sizes.end()) fail("there is no preset {}", name);
+  if (found == sizes.end()) fail("unknown preset {}", name);
   return *found;
 }
 

@@ -57,7 +57,7 @@ LoadOptions completed(const ModelDirectory& directory, LoadOptions options) {
   const WeightFormat stored = stored_format(directory.config());
   if (stored != WeightFormat::float32) {
     if (options.weights != WeightFormat::float32 && options.weights != stored)
-      fail("{}: its weights are stored as {}, of which none can be made as {}", directory.path().string(),
+      fail("{}: its weights are stored as {} and cannot be converted to {}", directory.path().string(),
            name(stored), name(options.weights));
     options.weights = stored;
     options.keep = stored_exceptions(directory.config());
@@ -65,8 +65,8 @@ LoadOptions completed(const ModelDirectory& directory, LoadOptions options) {
   if (options.weights != WeightFormat::float32 && options.purpose == Purpose::training &&
       !options.only_adapter_learns)
     fail(
-        "{}: weights as {} do not learn: only an adapter may beside them (attend train --lora); other "
-        "training, gradients, and adapters that are merged need float32",
+        "{}: {} weights cannot be trained, except with an adapter (attend train --lora); other training, "
+        "gradients, and merging adapters need float32",
         directory.path().string(), name(options.weights));
   return options;
 }
@@ -100,7 +100,7 @@ std::string conflict(const std::vector<std::shared_ptr<Adapter>>& adapters) {
     for (std::size_t j = 0; j < i; ++j)
       for (const std::string& name : adapters[i]->replaced())
         if (adapters[j]->replacement({name}).defined())
-          return fmt::format("{} and {} each have {} as their own (modules_to_save or bias)",
+          return fmt::format("{} and {} each have their own {} (modules_to_save or bias)",
                              adapters[j]->source(), adapters[i]->source(), name);
   return {};
 }
@@ -121,7 +121,7 @@ class ModelLoader {
   PretrainedModel load() {
     const bool in_place = options_.purpose == Purpose::training || options_.fresh;
     std::string together = conflict(adapters_);  // the reason why they cannot be used together
-    if (in_place && !together.empty()) fail("{}: only one of them can stand in the model's place", together);
+    if (in_place && !together.empty()) fail("{}: only one of them can replace the model's", together);
     PretrainedModel model = in_place ? read(directory_.config(), all()) : read_together(together);
     if (options_.purpose == Purpose::training)
       for (const auto& adapter : adapters_) adapter->train(model);
@@ -190,7 +190,7 @@ PretrainedModel ModelLoader::read(const Fields& given, const std::vector<std::si
     fresh = NetworkFiller(model, checkpoint_, options_, present, shared_).fill(other_labels);
   } catch (const Error& error) {
     if (!named.empty() || !options_.architecture.empty()) throw;
-    fail("{} (config.json says nothing of architectures, so it is read as {})", error.what(), chosen);
+    fail("{} (config.json names no architecture, so it is loaded as {})", error.what(), chosen);
   }
   for (const std::string& name : fresh) {
     const std::string module = model.saved_name(name.substr(0, name.rfind('.')));
@@ -207,8 +207,8 @@ PretrainedModel ModelLoader::read(const Fields& given, const std::vector<std::si
 void ModelLoader::check_cache(const PretrainedModel& model) const {
   const Transformer network = model.network();
   if (options_.cache != CacheFormat::float32 && (!network->decoder || !network->language_model_head))
-    fail("{}: {} keeps no keys and values of what it has read: there is no cache to be {}", model.source(),
-         model.architecture(), name(options_.cache));
+    fail("{}: {} has no KV cache that could be {}", model.source(), model.architecture(),
+         name(options_.cache));
 }
 
 PretrainedModel ModelLoader::read_together(std::string& error) {
@@ -256,8 +256,8 @@ PretrainedModel::Choices ModelLoader::choices(const std::string& together) {
 PretrainedModel::Choices ModelLoader::choices_in_place() const {
   PretrainedModel::Choices all{{std::nullopt, {}}};
   const std::string error = fmt::format(
-      "{}: it was loaded to learn, with its adapters' modules and biases in the place of its own: expected "
-      "texts with all of its adapters",
+      "{}: expected texts with all of its adapters, because in training their modules and biases replace the "
+      "model's",
       directory_.path().string());
   for (std::int64_t number = -1; number < std::ssize(adapters_); ++number)
     all[number] = {nullptr, number == 0 && adapters_.size() == 1 ? "" : error};

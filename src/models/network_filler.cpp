@@ -190,8 +190,8 @@ void NetworkFiller::warn_of_unknown() const {
     if (!reader_.was_asked(name) && (!model_.knows(name) || reader_.is_of_further_layer(name)))
       unknown.push_back(name);
   if (!unknown.empty())
-    warn("{} of the checkpoint's tensors have no place in {} and are not used: {}{}", unknown.size(),
-         model_.architecture(), unknown.front(), unknown.size() > 1 ? ", ..." : "");
+    warn("{} of the checkpoint's tensors are not used by {}: {}{}", unknown.size(), model_.architecture(),
+         unknown.front(), unknown.size() > 1 ? ", ..." : "");
 }
 
 }  // namespace attend

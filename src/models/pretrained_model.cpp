@@ -18,7 +18,7 @@ PretrainedModel::PretrainedModel(const Family& family, Fields config, std::strin
     : family_(&family), config_(std::move(config)), architecture_(std::move(architecture)) {
   if (std::find(family.architectures.begin(), family.architectures.end(), architecture_) ==
       family.architectures.end())
-    fail("{}: architectures: {} is not supported for {}; these are: {}", config_.source(), architecture_,
+    fail("{}: architectures: {} is not supported for {}; supported are {}", config_.source(), architecture_,
          family.model_type, fmt::join(family.architectures, ", "));
   ModelSpec spec = family.spec(config_, architecture_);
   if (has_head(architecture_, Head::body) && !config_.flag({"add_pooling_layer"}, true)) spec.pooler = false;
@@ -85,7 +85,7 @@ void PretrainedModel::put(const std::map<std::string, Tensor>& tensors) {
 const PretrainedModel& PretrainedModel::with_adapter(std::optional<std::int64_t> number) const {
   const auto count = static_cast<std::int64_t>(adapters_.size());
   if (number && (*number < -1 || *number >= count))
-    fail("adapter {}: expected one of 0 to {} (or -1 for none), as they are named", *number, count - 1);
+    fail("adapter {}: expected 0 to {}, in the order of --adapter, or -1 for none", *number, count - 1);
   if (!choices_) return *this;
   const Choice& choice = choices_->at(number);
   if (!choice.error.empty()) fail("{}", choice.error);
@@ -162,12 +162,12 @@ std::string PretrainedModel::saved_name(const std::string& name) const {
 
 void PretrainedModel::save(const std::filesystem::path& directory, ScalarType type) const {
   if (weights_ != WeightFormat::float32)
-    fail("{}: its weights were loaded as {}, of which no checkpoint can be made", source_, name(weights_));
+    fail("{}: its weights were loaded as {} and cannot be saved as a checkpoint", source_, name(weights_));
   if (tied_ &&
       (tied_->share_embeddings != network_->spec().share_embeddings || !tied_->encoder_family.empty()))
     fail(
-        "{}: an adapter has a table of tokens as a module of its own, and no config.json can say that this "
-        "model's stacks have different ones: use the adapter beside the model (--adapter)",
+        "{}: an adapter has its own token table, but config.json cannot give this model's stacks different "
+        "ones; use the adapter with --adapter",
         source_);
   // A head with its own matrix has no scale in config.json (a tied T5 head has one).
   const auto& head = network_->spec().language_model_head;

@@ -105,13 +105,13 @@ std::string known() {
 
 const Family& find_family(std::string_view model_type) {
   if (const Family* family = known_family(model_type)) return *family;
-  fail("the model type \"{}\" is not one that attend knows ({})", model_type, known());
+  fail("unknown model type \"{}\"; the known ones are {}", model_type, known());
 }
 
 const Family& find_family(const Fields& config) {
   const std::string model_type = config.text({"model_type"});
   if (const Family* family = known_family(model_type)) return *family;
-  fail("{}: model_type: \"{}\" is not one that attend knows ({})", config.source(), model_type, known());
+  fail("{}: model_type: unknown type \"{}\"; the known ones are {}", config.source(), model_type, known());
 }
 
 }  // namespace attend

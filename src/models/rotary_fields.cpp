@@ -42,7 +42,8 @@ void scale_linearly(const Scaling& s) {
 }
 
 void scale_dynamically(const Scaling& s) {
-  if (s.spec.size <= 2) fail("{}: dynamic: expected heads that turn more than one pair", s.fields.source());
+  if (s.spec.size <= 2)
+    fail("{}: dynamic: expected heads with more than one rotated pair", s.fields.source());
   s.spec.growing = {s.base, s.factor(), s.positions};
 }
 
@@ -136,8 +137,8 @@ RotarySpec read_rotary(const Fields& config, const RotaryDefaults& given, std::s
                                 config.number({"partial_rotary_factor"}, given.part, 0, 1), 0, 1);
   RotarySpec spec = unscaled_rotary(defaults);
   if (spec.size < 2 || spec.size % 2 != 0)
-    fail("{}: expected an even number of a head's {} numbers to turn by their positions, found {}",
-         config.source(), given.head_size, spec.size);
+    fail("{}: expected an even number of rotated elements among a head's {}, found {}", config.source(),
+         given.head_size, spec.size);
   const std::string kind = fields.json().empty() ? "default" : fields.text({"rope_type", "type"}, "default");
   const Scaling scaling{fields, defaults.base, given.positions,
                         config.maybe_integer({"original_max_position_embeddings"}, 1), spec};

@@ -70,7 +70,8 @@ void SentenceModules::add(const SentenceModule& spec) {
   if (spec.kind == Kind::pooling) size_ *= static_cast<std::int64_t>(spec.modes.size());
   if (spec.kind == Kind::dense || spec.kind == Kind::norm) {
     if (spec.in != size_)
-      fail("{}: it reads {} numbers, but what is before it makes {}", spec.folder.string(), spec.in, size_);
+      fail("{}: it reads {} numbers, but the module before it returns {}", spec.folder.string(), spec.in,
+           size_);
     size_ = spec.out;
     const WeightFiles checkpoint = WeightFiles::open(spec.folder);
     const std::vector<std::int64_t> out{spec.out};

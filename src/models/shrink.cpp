@@ -23,11 +23,11 @@ Fields with_layers(const Fields& config, const Family& family, std::size_t count
 
 void check_layers(const StackSpec& stack, const std::vector<std::int64_t>& layers,
                   const std::string& source) {
-  if (!stack.weights_of.empty()) fail("{}: its layers share their weights: none can be left out", source);
+  if (!stack.weights_of.empty()) fail("{}: its layers share their weights, so none can be left out", source);
   const auto count = static_cast<std::int64_t>(stack.layers.size());
   for (const std::int64_t layer : layers)
     if (layer < 0 || layer >= count)
-      fail("--keep-layers {}: expected layers from 0 to {}, which {} has", layer, count - 1, source);
+      fail("--keep-layers {}: expected layers from 0 to {} of {}", layer, count - 1, source);
 }
 
 // The name in the large model for `name` in the small one.
@@ -47,7 +47,7 @@ std::string whole_name(const std::string& name, const std::vector<std::int64_t>&
 
 void shrink_model(const ModelDirectory& from, const std::vector<std::int64_t>& layers,
                   const std::filesystem::path& to) {
-  if (layers.empty()) fail("--keep-layers: expected one layer at least");
+  if (layers.empty()) fail("--keep-layers: expected at least one layer");
   const std::string source = from.path().string();
   const PretrainedModel whole = PretrainedModel::load(from, Purpose::training);
   const ModelSpec& spec = whole.network()->spec();
@@ -62,7 +62,7 @@ void shrink_model(const ModelDirectory& from, const std::vector<std::int64_t>& l
     const std::string name = whole_name(item.key(), layers);
     const Tensor* const weight = weights.find(name);
     if (weight == nullptr || weight->sizes() != item.value().sizes())
-      fail("{}: {} has no place in a model of {} of its layers", source, name, layers.size());
+      fail("{}: {} does not fit a model with {} of its layers", source, name, layers.size());
     item.value().copy_(*weight);
   }
   copy_companions(from.path(), to);

@@ -55,8 +55,7 @@ Tensor put_spans(Tensors& out, const Tensors& inputs, SpanSearch& search, const 
                                                               impossible.reshape(-1).to(hidden.type()));
   }
   if (L < starts || L < ends)
-    fail("input_ids: {} columns are fewer than the {} starts and {} ends that are searched for", L, starts,
-         ends);
+    fail("input_ids: {} columns are too few for the {} starts and {} ends to be found", L, starts, ends);
   const Tensor start_chances = ops::softmax(start_scores, 1);  // the original calls them log_probs
   const auto [start_top, start_columns] = ops::topk(start_chances, starts, 1);  // [B, S]
   const Tensor start_states =

@@ -19,10 +19,9 @@ Tensor target_columns(const Tensor& mapping, const Padded& given) {
   const bool one_hot =
       mapping.eq(0).logical_or(mapping.eq(1)).all().item<bool>() && mapping.sum(2).eq(1).all().item<bool>();
   if (mapping.size(1) == 0 || !one_hot)
-    fail(
-        "target_mapping: expected a single 1 in each row, for the token that is to be predicted, and else 0");
+    fail("target_mapping: expected one 1 in each row, for the token to predict, and 0 elsewhere");
   if (mapping.sum(1).gt(1).any().item<bool>())
-    fail("target_mapping: expected each token to be predicted once at most");
+    fail("target_mapping: expected each token to be predicted at most once");
   return mapping.argmax(2);
 }
 
@@ -112,7 +111,7 @@ std::vector<Tensor> read_past(const Tensors& inputs, std::int64_t sequences, con
   for (std::size_t i = 0; i < stack.layers.size(); ++i) {
     const std::string name = fmt::format("mems.{}", i);
     const Tensor memory = find(inputs, name);
-    if (!memory.defined()) fail("expected an input named {}, as there is mems.0", name);
+    if (!memory.defined()) fail("expected an input named {}, because mems.0 is given", name);
     if (memory.dim() != 3 || !ops::is_floating(memory.type()))
       fail("{}: expected numbers of shape [tokens, batch, width]", name);
     const std::int64_t tokens = i == 0 ? memory.size(0) : past.front().size(1);

@@ -58,8 +58,8 @@ ScoreHeadSpec read_summary_before_scores(const Fields& config, const UsualSummar
   const Summary summary = read_summary(config, usual, labels, width);
   if (summary.width != read)
     fail(
-        "{}: summary_use_proj, summary_proj_to_labels: they make a summary of {} numbers, but the scores are "
-        "made of {}",
+        "{}: summary_use_proj, summary_proj_to_labels: they give a summary of {} numbers, but the scores "
+        "need {}",
         config.source(), summary.width, read);
   return {.input = summary.input,
           .dense = summary.activation,

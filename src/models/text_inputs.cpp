@@ -39,7 +39,8 @@ Tensor read_mask(const Tensors& inputs, const StackSpec& stack) {
   if (stack.quirks.padding_is_zero) return mask_by_length(inputs, stack.embeddings.padding_id);
   const Tensor mask = find(inputs, "attention_mask"), padding = find(inputs, "input_mask");
   if (!padding.defined()) return mask;
-  if (mask.defined()) fail("attention_mask and input_mask: expected one of them, for they say the same");
+  if (mask.defined())
+    fail("attention_mask and input_mask: expected only one of them, because they mean the same");
   return 1 - padding;
 }
 

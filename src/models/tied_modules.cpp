@@ -56,9 +56,8 @@ std::optional<ModelSpec> untied(const Family& family, const ModelSpec& spec, con
   if (std::ranges::none_of(names, [](const WeightName& row) { return matches(row.ours, kHead); })) {
     if (!owns_table) return {};
     fail(
-        "modules_to_save: the adapter has the table of tokens as a module of its own, and a {} has no name "
-        "for "
-        "the matrix of the head that is tied to it: leave the table out",
+        "modules_to_save: the adapter has its own token table, but a {} has no name for a separate matrix of "
+        "the head that is tied to it; leave the table out",
         family.model_type);
   }
   return owns_table || owns_any(family, names, kHead, owns) ? std::optional(apart) : std::nullopt;

@@ -46,7 +46,8 @@ StackSpec read_transfo_xl_stack(const Fields& config) {
   const std::int64_t memory = config.integer({"mem_len"}, 1600, 0, 1 << 24);
   const bool same_length = config.flag({"same_length"}, true);
   if (same_length && memory == 0)
-    fail("{}: same_length needs a mem_len, for it is what every token sees", config.source());
+    fail("{}: same_length needs a mem_len, which is the number of keys that every token sees",
+         config.source());
   const NormSpec norm{config.number({"layer_norm_epsilon"}, 1e-5, 0, 1)};
   const double dropout = read_dropout(config, {"dropout"}, 0.1);
   const std::int64_t head_size = config.integer({"d_head"}, 64);
@@ -95,13 +96,13 @@ StackSpec read_transfo_xl_stack(const Fields& config) {
 
 ModelSpec transfo_xl_spec(const Fields& config, std::string_view architecture) {
   if (config.integer({"attn_type"}, 0, 0, 10) != 0)
-    fail("{}: attn_type: the original knows only 0", config.source());
+    fail("{}: attn_type: the original supports only 0", config.source());
   ModelSpec model;
   model.decoder = read_transfo_xl_stack(config);
   const EmbeddingSpec& embeddings = model.decoder->embeddings;
   if (architecture == "TransfoXLForSequenceClassification") {
     if (embeddings.width != embeddings.projected_width)
-      fail("{}: d_embed: sentences are scored with a d_embed equal to d_model only", config.source());
+      fail("{}: d_embed: sequence classification needs d_embed to equal d_model", config.source());
     model.score_head = read_score_head(config, architecture,
                                        {.input = HeadInput::before_token,
                                         .dense = {},

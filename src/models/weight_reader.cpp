@@ -107,7 +107,7 @@ std::map<std::string, Tensor> WeightReader::read_stored(const WeightSource& sour
     }
     for (const Tensor& piece : pieces)
       if (piece.size(1) != pieces[0].size(1) || piece.type() != pieces[0].type())
-        fail("{}: {}: its parts differ", source_, source.names[0] + part);
+        fail("{}: {}: expected parts of the same shape", source_, source.names[0] + part);
     stored[part] = pieces.size() == 1 ? pieces[0] : ops::cat(pieces);
   }
   return stored;

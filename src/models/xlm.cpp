@@ -10,7 +10,7 @@ namespace {
 
 StackSpec read_xlm_stack(const Fields& config) {
   if (!config.flag({"is_encoder"}, true))
-    fail("{}: is_encoder: the original knows only true", config.source());
+    fail("{}: is_encoder: the original supports only true", config.source());
   const std::int64_t width = config.integer({"emb_dim", "hidden_size"}, 2048, 1, 1 << 28);
   AttentionSpec attention = read_attention(config, {"n_heads", "num_attention_heads"}, 16, width);
   attention.causal = config.flag({"causal"}, false);

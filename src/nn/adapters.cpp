@@ -137,7 +137,7 @@ Tensor adapted_linear(const Tensor& x, const Tensor& given, const Tensor& bias, 
   for (const MatrixAdapter& m : all) {
     if (m.first + m.count <= first || m.first >= first + weight.size(0)) continue;
     if (m.first < first || m.first + m.count > first + weight.size(0))
-      fail("an adapter's rows {} to {} are cut in two", m.first, m.first + m.count - 1);
+      fail("an adapter's rows {} to {} are only partly in the matrix", m.first, m.first + m.count - 1);
     if (pass.adapters && pass.adapters->only && *pass.adapters->only != m.adapter) continue;
     here.push_back(&m);
   }
@@ -148,7 +148,7 @@ Tensor adapted_linear(const Tensor& x, const Tensor& given, const Tensor& bias, 
   Tensor y;
   if (const auto& choice = pass.adapters; choice && !choice->only) {
     if (choice->rows != x.size(0))
-      fail("adapters were chosen for {} rows, but a matrix meets {}", choice->rows, x.size(0));
+      fail("adapters were chosen for {} rows, but a matrix gets {}", choice->rows, x.size(0));
     y = linear(x, weight, bias, packed);
     for (const auto& [adapter, begin, count] : choice->runs) {
       std::vector<const MatrixAdapter*> its;
@@ -184,7 +184,7 @@ std::shared_ptr<const AdapterChoice> choose_adapters(
   const bool any = std::ranges::any_of(adapters, [](const auto& adapter) { return adapter.has_value(); });
   if (!any) return nullptr;
   if (!std::ranges::all_of(adapters, [](const auto& adapter) { return adapter.has_value(); }))
-    fail("expected an adapter, or none of them, for every text or for no text");
+    fail("expected an adapter (or -1 for none) either for every text or for no text");
   auto choice = std::make_shared<AdapterChoice>();
   choice->rows = std::ssize(adapters);
   std::vector<AdapterChoice::Run>& runs = choice->runs;
@@ -227,7 +227,7 @@ Tensor adapted_rows(const Tensor& given, const PackedMatrix* packed, const Tenso
       y = adapt_rows(y, ids, t, table, padding_id);
     } else if (!choice->only) {
       if (choice->rows != ids.size(0))
-        fail("adapters were chosen for {} rows, but a table is asked for {}", choice->rows, ids.size(0));
+        fail("adapters were chosen for {} rows, but a table gets {}", choice->rows, ids.size(0));
       for (const auto& [adapter, begin, count] : choice->runs)
         if (adapter == t.adapter) {
           const Tensor rows = y.narrow(0, begin, count);

@@ -155,7 +155,7 @@ void PagedCache::grow() {
   const std::int64_t have = pages_.count();
   std::int64_t want = std::max<std::int64_t>(64, 2 * have);
   if (max_pages_ > 0) want = std::min(want, max_pages_);
-  if (want <= have) fail("the key-value cache is full: {} pages of {} tokens are in use", have, kPageRows);
+  if (want <= have) fail("the KV cache is full: {} pages of {} tokens are in use", have, kPageRows);
   free_pages_.reserve(static_cast<std::size_t>(want));  // for the same reason
   left_at_.resize(want, 0);
   references_.reserve(static_cast<std::size_t>(want));

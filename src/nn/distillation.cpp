@@ -82,7 +82,7 @@ LossSum soft_cross_entropy(const Tensor& student, const Tensor& teacher, double 
 LossSum linear_soft_cross_entropy(const VocabularyScores& student, const VocabularyScores& teacher,
                                   double temperature) {
   check_temperature(temperature);
-  if (student.stored.defined()) fail("a student's scores are made, not stored");
+  if (student.stored.defined()) fail("a student's scores must be computed, not stored");
   const auto ours = shape_of(student), theirs = shape_of(teacher);
   if (ours != theirs)
     fail("the teacher's scores: expected the shape [{}] of the student's, found [{}]", fmt::join(ours, ", "),

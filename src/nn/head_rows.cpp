@@ -103,10 +103,11 @@ Tensor head_row_numbers(const ScoreHeadSpec& spec, const TokenBatch& batch, cons
       if (!id) return offsets.last_rows();
       return rows_at(offsets, Texts(batch), [&](IdSpan ids) { return before_first(ids, *id); });
     case HeadInput::end_token:
-      if (!source) fail("this head looks for the end of what the encoder read: expected a source");
+      if (!source)
+        fail("this head searches for the end token of the encoder's input: expected a source text");
       return end_rows(offsets, *source, id.value());
   }
-  fail("unknown input of a head");
+  fail("unknown head input");
 }
 
 Tensor head_rows(const ScoreHeadSpec& spec, const TokenBatch& batch, const Tensor& hidden,

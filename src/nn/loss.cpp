@@ -127,7 +127,7 @@ std::int64_t count_labels(const Tensor& labels, std::int64_t vocabulary, const L
   const auto* const values = host.const_data<std::int64_t>();
   const std::int64_t half = labels.numel() / 2;
   if (options.r_drop > 0 && (labels.numel() != 2 * half || !std::equal(values, values + half, values + half)))
-    fail("R-Drop expects a batch twice, one reading behind the other; the halves of {} labels differ",
+    fail("R-Drop expects a batch twice, one copy after the other; the halves of {} labels differ",
          labels.numel());
   std::int64_t count = 0;
   for (std::int64_t i = 0; i < labels.numel(); ++i) {

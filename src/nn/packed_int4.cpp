@@ -85,7 +85,7 @@ class Int4Weights : public PackedMatrix {
         const int half = k % 2 == 0 ? both & 15 : both >> 4;
         const int integer = half * step[n][g] + start[n][g];
         if (integer < -127 || integer > 127)
-          fail("row {}: {} times the step {} from {} on is none of the integers from -127 to 127", n, half,
+          fail("row {}: {} times the step {} plus the start {} is not between -127 and 127", n, half,
                int{step[n][g]}, int{start[n][g]});
         matrix_.sums[n] += integer;
         byte(k) = static_cast<std::uint8_t>(byte(k) | (k % 8 < 4 ? half : half << 4));

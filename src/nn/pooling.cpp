@@ -5,8 +5,7 @@ namespace {
 
 void check_lengths(const Offsets& offsets) {
   for (std::int64_t b = 0; b < offsets.count(); ++b)
-    if (offsets.length(b) == 0)
-      fail("a text without tokens has no vector: it is text {} of its batch", b + 1);
+    if (offsets.length(b) == 0) fail("a text without tokens has no vector: text {} of its batch", b + 1);
 }
 
 // One tape node for all texts. Each text is summed separately, so that its sum is the same as alone.
@@ -78,7 +77,7 @@ Tensor pool(const Tensor& hidden, const Offsets& offsets, SentencePooling::Mode 
     case SentencePooling::Mode::last:
       return hidden.index_select(0, offsets.last_rows());
   }
-  fail("unknown way to pool");
+  fail("unknown pooling mode");
 }
 
 Tensor to_unit_length(const Tensor& x) {

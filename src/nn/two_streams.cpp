@@ -9,12 +9,14 @@ constexpr double kHidden = -1e30;
 void check(const PermutedText& text, std::size_t number) {
   const std::size_t L = text.ids.size();
   if (text.order.size() != L || (!text.types.empty() && text.types.size() != L))
-    fail("text {}: expected a place in the order, and a type or none, for each of {} tokens; found {} and {}",
-         number, L, text.order.size(), text.types.size());
+    fail(
+        "text {}: expected a position in the order for each of {} tokens, and types for all or none; found "
+        "{} and {}",
+        number, L, text.order.size(), text.types.size());
   std::vector<bool> seen(L);
   for (const std::int64_t token : text.predicted) {
     if (token < 0 || token >= static_cast<std::int64_t>(L) || seen[static_cast<std::size_t>(token)])
-      fail("text {}: expected each predicted token once and from 0 to {}, found {}", number,
+      fail("text {}: expected predicted tokens from 0 to {}, each once, found {}", number,
            static_cast<std::int64_t>(L) - 1, token);
     seen[static_cast<std::size_t>(token)] = true;
   }
@@ -52,7 +54,9 @@ Tensor always_hidden(const StackSpec& stack, std::int64_t L, std::int64_t past) 
 
 std::shared_ptr<const VisibleRows> usual_sight(const StackSpec& stack, const TokenBatch& batch) {
   if (stack.half_backwards)
-    fail("bi_data: the model reads the second half of a batch backwards, which only `attend forward` does");
+    fail(
+        "bi_data: the model reads the second half of a batch backwards, which only `attend forward` "
+        "supports");
   if (!stack.looks_back) return batch.visible;
   const std::int64_t past = batch.past.empty() ? 0 : batch.past.front().size(1);
   auto visible = std::make_shared<VisibleRows>();

@@ -42,7 +42,7 @@ std::string say(const std::vector<std::int64_t>& ranks, const std::vector<Beat>&
     const std::string& place = beats[static_cast<std::size_t>(rank)].place;
     if (text.size() > 400) return text + " and others";
     text += fmt::format("{}rank {} {} ({})", text.empty() ? "" : ", ", rank, what,
-                        place.empty() ? "never heard of" : "at " + place);
+                        place.empty() ? "without any message" : "at " + place);
   }
   return text;
 }
@@ -127,7 +127,7 @@ std::string find_culprit(SharedStore& store, std::int64_t rank, std::int64_t siz
   }
   if (!silent.empty()) return say(silent, after, "is lost or hangs");
   if (!busy.empty()) return say(busy, after, "is late");
-  return "all others are alive and wait, too: the network between them does not carry what they send";
+  return "all others are alive and waiting too: the network between them does not work";
 }
 
 }  // namespace attend

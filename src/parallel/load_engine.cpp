@@ -53,8 +53,8 @@ void* load_module(const std::string& torch) {
   const std::string why = dlerror();
   if (why.find(kModule) == std::string::npos || why.find("undefined symbol") != std::string::npos ||
       why.find("libtorch") != std::string::npos || why.find("libc10") != std::string::npos)
-    fail("several processes need libtorch of the version that {} was made with{}: {}. {}", kModule,
-         torch.empty() ? "" : ", and ATTEND_TORCH=" + torch + " is none", why, kAdvice);
+    fail("several processes need a libtorch of the version with which {} was built{}: {}. {}", kModule,
+         torch.empty() ? "" : ", and ATTEND_TORCH=" + torch + " is not one", why, kAdvice);
   fail("several processes need {} (the package attend-torch; in a build, a libtorch that CMake finds): {}",
        kModule, why);
 }
@@ -62,7 +62,7 @@ void* load_module(const std::string& torch) {
 template <class Function>
 Function find(void* module, const char* name) {
   void* const symbol = dlsym(module, name);
-  if (symbol == nullptr) fail("{} is not of this version of attend: {}", kModule, dlerror());
+  if (symbol == nullptr) fail("{} belongs to another version of Attend: {}", kModule, dlerror());
   return reinterpret_cast<Function>(symbol);
 }
 
@@ -75,8 +75,8 @@ std::unique_ptr<Engine> load_engine(const ProcessPlace& place, double timeout) {
   const std::string expected = find<const char* (*)()>(module, "attend_engine_torch_version")();
   const std::string found = torch.empty() ? std::string() : version_of(torch);
   if (!found.empty() && found != expected)
-    fail("{} was made with libtorch {}, and ATTEND_TORCH={} is libtorch {}; expected the same", kModule,
-         expected, torch, found);
+    fail("{} was built with libtorch {}, but ATTEND_TORCH={} is libtorch {}; expected the same version",
+         kModule, expected, torch, found);
   using Open = Engine* (*)(const ProcessPlace&, double);
   return std::unique_ptr<Engine>(find<Open>(module, "attend_open_engine")(place, timeout));
 }

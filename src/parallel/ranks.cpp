@@ -78,10 +78,11 @@ void Ranks::wait_for_all(double timeout) {
   for (std::size_t i = 0; i < missing.size() && i < 20; ++i)
     names += fmt::format("{}{}", i == 0 ? "" : ", ", missing[i]);
   lost_ = true;
-  throw LostRank(fmt::format("rank {} of {} has waited for {:g} s at {}:{}, and {} has not come: rank {}{}",
-                             place_.rank, place_.size, timeout, place_.address, place_.port,
-                             missing.size() == 1 ? "another" : fmt::format("{} others", missing.size()),
-                             names, missing.size() > 20 ? ", ..." : ""));
+  throw LostRank(
+      fmt::format("rank {} of {} has waited for {:g} s at {}:{}, and {} has not arrived: rank {}{}",
+                  place_.rank, place_.size, timeout, place_.address, place_.port,
+                  missing.size() == 1 ? "another" : fmt::format("{} others", missing.size()), names,
+                  missing.size() > 20 ? ", ..." : ""));
 }
 
 void Ranks::at(std::string place) {
@@ -106,7 +107,7 @@ void Ranks::wait(const char* what, Pending& work) {
   heartbeat_->waits(true);
   try {
     while (!work.wait_for(std::chrono::seconds(1)))
-      if (last_words(*store_)) throw std::runtime_error("it has said so");
+      if (last_words(*store_)) throw std::runtime_error("it reported an error");
   } catch (const std::exception& error) {
     lost(what, error.what());
   }
@@ -119,12 +120,12 @@ void Ranks::lost(const char* what, const std::string& why) {
   try {
     culprit = find_culprit(*store_, place_.rank, place_.size);
   } catch (const std::exception&) {
-    culprit =
-        place_.store_runs
-            ? fmt::format(
-                  "the store at {}:{} does not answer: what started the run has ended, or the network is cut",
-                  place_.address, place_.port)
-            : fmt::format("rank 0 is lost: its store at {}:{} does not answer", place_.address, place_.port);
+    culprit = place_.store_runs ? fmt::format(
+                                      "the store at {}:{} does not answer: the launcher of the run has "
+                                      "ended, or the network is interrupted",
+                                      place_.address, place_.port)
+                                : fmt::format("rank 0 is lost: its store at {}:{} does not answer",
+                                              place_.address, place_.port);
   }
   throw LostRank(fmt::format("rank {} of {}, at {}, {}: {} [{}]", place_.rank, place_.size,
                              heartbeat_->place(), what, culprit, why));
@@ -153,8 +154,7 @@ double Ranks::sum(double number) {
 }
 
 void Ranks::broadcast(std::span<std::byte> bytes, std::int64_t root) {
-  if (!bytes.empty())
-    begin("handing out what one has", [&] { return engine_->broadcast(bytes, root); })->wait();
+  if (!bytes.empty()) begin("broadcasting", [&] { return engine_->broadcast(bytes, root); })->wait();
 }
 
 std::string Ranks::broadcast(std::string text, std::int64_t root) {
@@ -168,7 +168,7 @@ std::string Ranks::broadcast(std::string text, std::int64_t root) {
 std::vector<std::string> Ranks::gather(std::string_view text) {
   if (alone()) return {std::string(text)};
   const auto collect = [&](std::span<std::byte> own, std::span<std::byte> all) {
-    begin("collecting what all have", [&] { return engine_->gather(own, all); })->wait();
+    begin("gathering", [&] { return engine_->gather(own, all); })->wait();
   };
   std::uint64_t size = text.size();
   std::vector<std::uint64_t> sizes(static_cast<std::size_t>(place_.size));

@@ -45,7 +45,8 @@ Dimensions broadcast(const Dimensions& a, const Dimensions& b) {
     if (size == 1)
       size = other[d];
     else if (other[d] != 1 && other[d] != size)
-      fail("[{}] and [{}] do not go together", fmt::join(a.vec(), ", "), fmt::join(b.vec(), ", "));
+      fail("the shapes [{}] and [{}] cannot be broadcast together", fmt::join(a.vec(), ", "),
+           fmt::join(b.vec(), ", "));
   }
   return shape;
 }

@@ -31,7 +31,7 @@ Tensor fitted(Tensor x, const Node::Result& to) {
   for (std::size_t d = 0; d < more; ++d) x = x.select(0, 0);
   if (x.sizes() == Dimensions(to.sizes)) return x;
   if (more == 0 && x.numel() == 1 && to.sizes.size() == 0) return x.reshape({});
-  fail("a gradient of [{}] for what is [{}]", fmt::join(Dimensions(from).vec(), ", "),
+  fail("a gradient has the shape [{}], but its tensor has [{}]", fmt::join(Dimensions(from).vec(), ", "),
        fmt::join(Dimensions(to.sizes).vec(), ", "));
 }
 
@@ -55,7 +55,7 @@ class Engine {
   }
 
   void begin(const Edge& edge, const Tensor& gradient) {
-    if (!edge) fail("gradients were asked of what needs none");
+    if (!edge) fail("gradients were requested of a tensor that needs none");
     explore(edge.node);
     roots_.emplace_back(edge, gradient);
   }
@@ -202,7 +202,7 @@ thread_local LeafListener* leaf_listener = nullptr;
 }  // namespace
 
 LeafListener::LeafListener(std::function<void(const void*)> arrived) : arrived_(std::move(arrived)) {
-  if (leaf_listener != nullptr) fail("gradients are told to one listener at a time");
+  if (leaf_listener != nullptr) fail("only one listener for gradients may exist at a time");
   leaf_listener = this;
 }
 
@@ -221,7 +221,8 @@ std::vector<Tensor> run_backward(const std::vector<Tensor>& outputs, const std::
     Tensor gradient = i < gradients.size() ? gradients[i] : Tensor();
     if (!gradient.defined()) {
       if (outputs[i].numel() != 1)
-        fail("gradients begin at one number, found [{}]", fmt::join(outputs[i].sizes().vec(), ", "));
+        fail("backward() needs a tensor with one number, found [{}]",
+             fmt::join(outputs[i].sizes().vec(), ", "));
       gradient = ones_like(outputs[i]);
     }
     engine.begin(edge_of(outputs[i]), gradient);
@@ -234,7 +235,7 @@ std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vec
   std::vector<Tensor> found = run_backward(outputs, given, inputs, options.keeps_tape);
   for (const Tensor& t : found)
     if (!t.defined() && !options.may_be_unused)
-      fail("the gradient was asked for of something that was not used");
+      fail("a gradient was requested for a tensor that was not used");
   return found;
 }
 

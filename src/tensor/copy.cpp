@@ -253,7 +253,7 @@ Tensor cat(const std::vector<Tensor>& parts, std::int64_t d) {
   for (const Tensor& part : parts)  // as in torch, an empty vector fits any other part
     if (!(part.dim() == 1 && part.numel() == 0 && parts.front().dim() != 1)) all.push_back(part);
   if (all.empty()) {
-    if (parts.empty()) fail("nothing was given to be put together");
+    if (parts.empty()) fail("cat: expected at least one tensor");
     return parts.front();
   }
   const Tensor* shaped = &all.front();
@@ -267,10 +267,10 @@ Tensor cat(const std::vector<Tensor>& parts, std::int64_t d) {
   for (const Tensor& part : all) {
     if (part.dim() == 1 && part.numel() == 0 && shaped->dim() != 1) continue;
     if (part.dim() != shaped->dim())
-      fail("tensors of {} and {} dimensions were to be put together", part.dim(), shaped->dim());
+      fail("cat: tensors of {} and {} dimensions cannot be joined", part.dim(), shaped->dim());
     for (std::size_t i = 0; i < shape.size(); ++i)
       if (i != place && part.sizes()[i] != shape[i])
-        fail("[{}] and [{}] were to be put together along dimension {}", fmt::join(part.sizes().vec(), ", "),
+        fail("cat: [{}] and [{}] cannot be joined along dimension {}", fmt::join(part.sizes().vec(), ", "),
              fmt::join(shaped->sizes().vec(), ", "), place);
     shape[place] += part.sizes()[place];
   }

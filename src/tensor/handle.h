@@ -297,7 +297,7 @@ class Tensor {
   std::tuple<Tensor, Tensor> topk(std::int64_t count, std::int64_t d = -1) const;
 
   Body& body() const {
-    if (!body_) fail("a tensor that is not there was used");
+    if (!body_) fail("an undefined tensor was used");
     return *body_;
   }
   std::size_t wrapped(std::int64_t d) const;  // -1 means the last dimension

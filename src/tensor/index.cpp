@@ -11,19 +11,19 @@ namespace {
 // The indices, checked to be from 0 to size - 1; negative ones count from the end where torch allows that.
 std::vector<std::int64_t> checked(const Tensor& places, std::int64_t size, bool from_end = false) {
   if (!is_integer(places.type(), /*with_bool=*/false))
-    fail("expected places as integers, found {}", name_of(places.type()));
+    fail("expected integer indices, found {}", name_of(places.type()));
   const Tensor flat = places.to(kLong).contiguous();
   const std::int64_t* const data = flat.const_data<std::int64_t>();
   std::vector<std::int64_t> numbers(data, data + flat.numel());
   for (std::int64_t& number : numbers) {
     if (from_end && number < 0) number += size;
-    if (number < 0 || number >= size) fail("index {} is out of range for {} places", number, size);
+    if (number < 0 || number >= size) fail("index {} is out of range for size {}", number, size);
   }
   return numbers;
 }
 
 void check_values(const Tensor& values, std::int64_t d, const Tensor& places) {
-  if (values.size(d) != places.numel()) fail("{} values for {} places", values.size(d), places.numel());
+  if (values.size(d) != places.numel()) fail("{} values for {} indices", values.size(d), places.numel());
 }
 
 // f(the part of x at index i, i) for each index along d.
@@ -37,29 +37,29 @@ void for_places(const Tensor& x, std::int64_t d, const Tensor& places, F f) {
 std::vector<Tensor> places_in(const Tensor& mask, const Dimensions& sizes) {
   if (mask.dim() == 0 || mask.dim() > std::ssize(sizes) ||
       !(mask.sizes() == sizes.slice(0, mask.sizes().size())))
-    fail("a mask of the shape [{}] for a tensor of [{}]", fmt::join(mask.sizes().vec(), ", "),
+    fail("a mask of shape [{}] does not fit a tensor of [{}]", fmt::join(mask.sizes().vec(), ", "),
          fmt::join(sizes.vec(), ", "));
   return mask.nonzero().unbind(1);
 }
 
 void check_places(const std::vector<Tensor>& places, const Dimensions& sizes) {
   if (places.empty() || places.size() > sizes.size())
-    fail("places in {} dimensions for a tensor of {}", places.size(), sizes.size());
+    fail("indices for {} dimensions, but the tensor has {}", places.size(), sizes.size());
 }
 
 // f(element of x, element with `places`' shape), for gathers and scatters; x is indexed along d.
 template <class F>
 void for_gathered(const Tensor& x, std::int64_t d, const Tensor& places, const Tensor& values, F f) {
   const std::size_t w = x.wrapped(d);
-  if (places.dim() != x.dim()) fail("places of {} dimensions for a tensor of {}", places.dim(), x.dim());
+  if (places.dim() != x.dim()) fail("indices of {} dimensions for a tensor of {}", places.dim(), x.dim());
   if (values.dim() != x.dim()) fail("values of {} dimensions for a tensor of {}", values.dim(), x.dim());
   for (std::size_t i = 0; i < places.sizes().size(); ++i)
     if (places.sizes()[i] > values.sizes()[i])
-      fail("places of the shape [{}] for values of [{}]", fmt::join(places.sizes().vec(), ", "),
+      fail("indices of shape [{}] do not fit values of [{}]", fmt::join(places.sizes().vec(), ", "),
            fmt::join(values.sizes().vec(), ", "));
   for (std::size_t i = 0; i < places.sizes().size(); ++i)
     if (i != w && places.sizes()[i] > x.sizes()[i])
-      fail("places of the shape [{}] for a tensor of [{}]", fmt::join(places.sizes().vec(), ", "),
+      fail("indices of shape [{}] do not fit a tensor of [{}]", fmt::join(places.sizes().vec(), ", "),
            fmt::join(x.sizes().vec(), ", "));
   const std::vector<std::int64_t> numbers = checked(places, x.size(d));
   const Tensor order = arange(places.numel()).view(places.sizes());
@@ -321,7 +321,7 @@ const Tensor& Tensor::scatter_(std::int64_t d, const Tensor& places, const Tenso
 
 Tensor Tensor::scatter_reduce(std::int64_t d, const Tensor& places, const Tensor& values,
                               const char* how) const {
-  if (std::strcmp(how, "amax") != 0) fail("scatter_reduce by {} is not there", how);
+  if (std::strcmp(how, "amax") != 0) fail("scatter_reduce by {} is not supported", how);
   if (tracked(*this, values)) fail("scatter_reduce has no gradient");
   const Tensor made = clone();
   with_type(type(), [&](auto zero) {
@@ -362,7 +362,7 @@ std::tuple<Tensor, Tensor> unique(const Tensor& x, bool) {
 }
 
 Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t least) {
-  if (weights.defined()) fail("counts with weights are not there");
+  if (weights.defined()) fail("bincount with weights is not supported");
   const Tensor numbers = x.to(kLong).contiguous();
   std::vector<std::int64_t> counts(static_cast<std::size_t>(least));
   for (std::int64_t i = 0; i < numbers.numel(); ++i) {

@@ -39,7 +39,7 @@ double sum_of_squares(const Tensor& x) {
 
 Tensor vector_norm(const Tensor& x, Scalar power, const Dimensions& given, bool keep,
                    std::optional<ScalarType> type) {
-  if (power.to<double>() != 2) fail("lengths of power {} are not there, only 2", power.to<double>());
+  if (power.to<double>() != 2) fail("norms of power {} are not supported, only 2", power.to<double>());
   const Dimensions dims = given.empty() ? all_dims(x) : Dimensions(given);
   const ScalarType wanted = type.value_or(x.type());
   const auto compute = [&] {

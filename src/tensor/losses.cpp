@@ -18,7 +18,7 @@ Tensor cross_entropy_loss(const Tensor& scores, const Tensor& labels, const Tens
   Dimensions shape = scores.sizes();
   shape.erase(scores.wrapped(1));
   if (!(labels.sizes() == Dimensions(shape)))
-    fail("labels of the shape [{}] for scores of [{}]", fmt::join(labels.sizes().vec(), ", "),
+    fail("labels of shape [{}] do not fit scores of [{}]", fmt::join(labels.sizes().vec(), ", "),
          fmt::join(scores.sizes().vec(), ", "));
   const Tensor logs = log_softmax(scores, 1), counted = labels.ne(ignored);
   const Tensor places = where(counted, labels, 0);

@@ -34,7 +34,7 @@ class OrderedDict {
   std::size_t size() const { return items_.size(); }
   bool is_empty() const { return items_.empty(); }
   Value& insert(std::string key, Value value) {
-    if (contains(key)) fail("'{}' is there twice", key);
+    if (contains(key)) fail("the name '{}' exists already", key);
     return items_.emplace_back(std::move(key), std::move(value)).value();
   }
   const Value* find(const std::string& key) const {

@@ -36,7 +36,7 @@ void multiply_doubles(const Tensor& c, const Tensor& a, const Tensor& b) {
 // c [m, n] = a [m, k] b [k, n], with rows of c at any stride; on all threads (at_once) or on this one.
 void multiply(const Tensor& c, const Tensor& a, const Tensor& b, bool at_once) {
   if (a.size(1) != b.size(0))
-    fail("[{}] and [{}] are no factors of a product", fmt::join(a.sizes().vec(), ", "),
+    fail("the shapes [{}] and [{}] do not fit a matrix product", fmt::join(a.sizes().vec(), ", "),
          fmt::join(b.sizes().vec(), ", "));
   if (c.numel() == 0) return;
   if (a.size(1) == 0) {
@@ -86,7 +86,7 @@ Tensor batched(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
-  if (a.dim() == 0 || b.dim() == 0) fail("a product of matrices needs dimensions");
+  if (a.dim() == 0 || b.dim() == 0) fail("a matrix product needs tensors with dimensions");
   if (b.dim() == 1) return matmul(a, b.unsqueeze(1)).squeeze(-1);
   if (a.dim() == 1) return matmul(a.unsqueeze(0), b).squeeze(-2);
   const ScalarType type = promoted(a.type(), b.type());
@@ -130,7 +130,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::int64_t stride,
               std::int64_t padding, std::int64_t dilation, std::int64_t groups) {
   if (stride != 1 || dilation != 1)
-    fail("convolutions of stride {}, dilation {} are not there", stride, dilation);
+    fail("convolutions of stride {}, dilation {} are not supported", stride, dilation);
   const std::int64_t width = weight.size(1), kernel = weight.size(2), out = weight.size(0) / groups;
   const Tensor padded = with_margins(x, {padding, padding});  // [N, C, L + 2 p]
   const std::int64_t length = padded.size(2) - kernel + 1;
@@ -214,7 +214,7 @@ Tensor resampled(const Tensor& x, std::int64_t size) {
 }  // namespace
 
 Tensor resize_bicubic(const Tensor& x, const Dimensions& size, bool align_corners) {
-  if (align_corners) fail("resampling with aligned corners is not there");
+  if (align_corners) fail("resampling with aligned corners is not supported");
   return resampled(resampled(x, size[1]).transpose(2, 3), size[0]).transpose(2, 3).contiguous();
 }
 

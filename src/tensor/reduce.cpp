@@ -8,7 +8,7 @@ namespace {
 
 template <class F>
 Tensor extreme(const RowsAlong& rows, bool keep, F better) {
-  if (rows.length == 0) fail("nothing has no largest number");
+  if (rows.length == 0) fail("an empty tensor has no maximum");
   return with_type(rows.x.type(), [&](auto zero) {
     using T = decltype(zero);
     return reduce<T>(rows, keep, [&](std::int64_t i) {
@@ -220,7 +220,7 @@ std::tuple<Tensor, Tensor> aminmax(const Tensor& x) {
 
 Tensor Tensor::argmax(std::int64_t d, bool keep) const {
   const RowsAlong rows = rows_along(*this, Dimensions(d));
-  if (rows.length == 0) fail("nothing has no largest number");
+  if (rows.length == 0) fail("an empty tensor has no maximum");
   return with_type(type(), [&](auto zero) {
     using T = decltype(zero);
     return reduce<std::int64_t>(rows, keep, [&](std::int64_t i) {

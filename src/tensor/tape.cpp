@@ -13,7 +13,7 @@ thread_local bool records = true;
 std::atomic<std::uint64_t> nodes_made = 0;
 
 [[noreturn]] void fail_released() {
-  fail("gradients were asked for a second time, of what was let go after the first");
+  fail("backward() was called a second time, but the saved tensors were freed after the first");
 }
 
 struct RuleNode final : Node {
@@ -52,7 +52,7 @@ void set_maker(const Tensor& result, std::shared_ptr<Node> node) {
 // Describes a view of `base`'s memory so that the same part of another tensor with its shape can be made.
 Part part_of(const Tensor& base, const Tensor& view) {
   if (!base.is_contiguous() || base.type() != view.type())
-    fail("a view of [{}] is too involved to be changed in place while gradients are recorded",
+    fail("a view of [{}] is too complex to be changed in place while gradients are recorded",
          fmt::join(base.sizes().vec(), ", "));
   const std::ptrdiff_t offset = view.body().data.get() - base.body().data.get();
   return [offset, sizes = view.body().sizes, strides = view.body().strides](const Tensor& whole) {
@@ -105,12 +105,12 @@ Node::~Node() {
 }
 
 void Node::add_to(const Tensor&, const Tensor&) const {
-  fail("a step of the tape that does not add was asked to");
+  fail("a node of the tape that does not support add_to was asked to add");
 }
 
 const Tensor& Saved::operator()() const {
   if (tensor_.defined() && tensor_.version() != version_)
-    fail("[{}] was changed in place, but its gradient needs what it was",
+    fail("[{}] was changed in place, but its gradient needs the old values",
          fmt::join(tensor_.sizes().vec(), ", "));
   return tensor_;
 }
@@ -191,7 +191,7 @@ void record_part(const Tensor& result, const Tensor& input, Part part) {
 void begin_write(const Tensor& to) {
   const auto refuse = [](const Tensor& t) {
     if (t.body().needs_gradient && t.is_leaf())
-      fail("a leaf that needs a gradient was to be changed in place while gradients are recorded");
+      fail("a leaf that needs a gradient cannot be changed in place while gradients are recorded");
   };
   const auto& own = to.body().gradients;
   if (own && own->base.defined())
@@ -242,8 +242,9 @@ bool Tensor::sees_gradients() const {
 
 const Tensor& Tensor::set_needs_gradient(bool on) const {
   if (on && !is_floating_point())
-    fail("expected floating point numbers, whose gradients there are, found {}", name_of(type()));
-  if (!on && !is_leaf()) fail("a result needs the gradient that its inputs need: detach it");
+    fail("only floating-point tensors can need gradients, found {}", name_of(type()));
+  if (!on && !is_leaf())
+    fail("the result of an operation needs a gradient if its inputs do: detach it first");
   body().needs_gradient = on;
   return *this;
 }

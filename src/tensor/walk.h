@@ -31,7 +31,7 @@ decltype(auto) with_type(ScalarType type, F&& f) {
     case kBFloat16:
       break;
   }
-  fail("tensors of type {} can be copied and converted, nothing else", name_of(type));
+  fail("tensors of type {} can only be copied and converted", name_of(type));
 }
 
 inline bool is_reduced(ScalarType type) {

@@ -1,5 +1,5 @@
-// Keys and values in int8: near those in float32 for every family, and a result depends on nothing but its
-// own text, as with float32.
+// Keys and values in int8: the results are near those in float32 for every family, and a result depends only
+// on its own text, as with float32.
 #include "base/parallel.h"
 #include "expect_error.h"
 #include "generation/decoding/paged_decoder.h"
@@ -26,7 +26,7 @@ PretrainedModel load(const std::string& name, CacheFormat format, std::vector<Ad
   return PretrainedModel::load(ModelDirectory(path), Purpose::inference);
 }
 
-// A text of each length, for the model's decoder or, where there is one, its encoder.
+// A text of each length, for the model's encoder if it has one, else for its decoder.
 std::vector<Prompt> prompts_for(const PretrainedModel& model, const Ids& lengths) {
   std::vector<Prompt> prompts;
   for (const std::int64_t length : lengths) {
@@ -42,7 +42,7 @@ std::vector<Prompt> prompts_for(const PretrainedModel& model, const Ids& lengths
   return prompts;
 }
 
-// Scores behind a prompt, then of several tokens at once, then of single ones: [rows, V].
+// Scores after a prompt, then of several tokens at once, then of single ones: [rows, V].
 Tensor scores(const PretrainedModel& model, const std::vector<Prompt>& prompts) {
   const Unrecorded inference;
   PagedDecoder decoder(model);
@@ -85,7 +85,7 @@ TEST_P(Int8Cache, ScoresAreNearFloat32) {
   EXPECT_GT(error, 0);
 }
 
-// To the last bit: alone and among others, on one thread and on two.
+// To the last bit: alone and with others, on one thread and on two.
 TEST_P(Int8Cache, ScoresOfATextAreItsOwn) {
   const PretrainedModel model = load(GetParam(), CacheFormat::int8);
   Ids lengths;
@@ -112,7 +112,7 @@ TEST(CacheFormat, EveryKindOfNetworkIsTried) {
   EXPECT_GE(networks_with_cache().size(), 15u);
 }
 
-// Keys and values of a prefix stand in front of the text's, and are rounded like them.
+// Keys and values of a prefix come before the text's, and are rounded like them.
 TEST(CacheFormat, VirtualTokensAreKeptLikeOthers) {
   for (const auto& [network, adapter] : {std::pair{"gpt2", "gpt2-prefix"}, {"gpt2", "gpt2-prompt"}}) {
     const std::vector<AdapterPath> its = {{test_data() / "adapters" / adapter}};
@@ -126,7 +126,7 @@ TEST(CacheFormat, VirtualTokensAreKeptLikeOthers) {
   }
 }
 
-// Two prompts that begin alike: the second finds the pages of the first.
+// Two prompts with a common prefix: the second finds the pages of the first.
 TEST(CacheFormat, SharedPagesHoldWhatOwnOnesWould) {
   const PretrainedModel model = load("gpt2-generation", CacheFormat::int8);
   const Unrecorded inference;
@@ -139,7 +139,7 @@ TEST(CacheFormat, SharedPagesHoldWhatOwnOnesWould) {
   EXPECT_EQ(shared.cache().pages_in_use(), 3);
   const Tensor wanted = scores(model, {{second, {}, {}}});
   EXPECT_TRUE(ops::equal(found[1], wanted[0][0]));
-  // A branch copies the page that it goes on in, with its scales.
+  // A branch copies the page that it continues, with its scales.
   const auto branch = shared.fork(both[1]);
   const Ids several = {5, 3, 9}, other = {6};
   shared.step(std::vector<Decoder::Feed>{{branch, other}});
@@ -201,14 +201,14 @@ TEST(CacheFormat, TheSameMemoryHoldsMorePages) {
 TEST(CacheFormat, ModelsWithoutACacheAreRefused) {
   for (const char* name : {"bert-masked-lm", "gpt2-sequence-classification", "xlnet-generation"}) {
     const std::string error = error_of([&] { load(name, CacheFormat::int8); });
-    EXPECT_NE(error.find("no cache to be int8"), error.npos) << error;
+    EXPECT_NE(error.find("no KV cache that could be int8"), error.npos) << error;
   }
   for (const char* name : {"transfo-xl-generation", "xlm-generation"}) {
     const std::string error = error_of([&] {
       const PretrainedModel model = load(name, CacheFormat::int8);
       generate(model, std::vector<Ids>{{3}}, config_of(model, Json::object()));
     });
-    EXPECT_NE(error.find("no cache to be int8"), error.npos) << error;
+    EXPECT_NE(error.find("no KV cache that could be int8"), error.npos) << error;
   }
   EXPECT_ERROR("cache int4: expected float32 or int8", cache_format("int4"));
   EXPECT_EQ(cache_format(name(CacheFormat::int8)), CacheFormat::int8);

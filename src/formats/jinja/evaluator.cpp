@@ -17,7 +17,7 @@ class Depth {
   explicit Depth(int& depth) : depth_(depth) {
     if (++depth_ <= kMaxDepth) return;
     --depth_;
-    fail("calls and blocks within each other, deeper than {} levels", kMaxDepth);
+    fail("calls and blocks are nested deeper than {} levels", kMaxDepth);
   }
   ~Depth() { --depth_; }
   Depth(const Depth&) = delete;
@@ -143,7 +143,7 @@ Arguments Evaluator::arguments(const std::vector<Given>& given, Scope& scope) {
     if (each.kind == Given::Kind::list)
       for (Value& item : items_of(value)) arguments.values.push_back(item);
     if (each.kind == Given::Kind::dict) {
-      if (!value.is(Value::Kind::dict)) fail("expected a mapping behind **, found {}", to_repr(value));
+      if (!value.is(Value::Kind::dict)) fail("expected a mapping after **, found {}", to_repr(value));
       for (const auto& [name, item] : value.dict()) arguments.named.emplace_back(name.to_string(), item);
     }
   }

@@ -85,7 +85,7 @@ std::string number_text(const Value& value, const Specification& wanted) {
       text = wanted.precision ? fmt::format("{:.{}g}", value.to_number(), precision) : to_text(value);
       break;
     default:
-      fail("expected a way to write a number, found '{}'", type);
+      fail("expected a number format, found '{}'", type);
   }
   if (wanted.sign != '-' && !text.starts_with('-')) text.insert(0, 1, wanted.sign);
   return wanted.thousands ? with_thousands(std::move(text)) : text;

@@ -44,7 +44,7 @@ Dict make_dict(const Arguments& arguments) {
     }
     for (const Value& pair : items_of(given)) {
       const List items = items_of(pair);
-      if (items.size() != 2) fail("expected pairs to make a dict of, found {}", to_repr(pair));
+      if (items.size() != 2) fail("expected pairs for a dict, found {}", to_repr(pair));
       put(items[0], items[1]);
     }
   }

@@ -275,7 +275,8 @@ class Lexer {
       code = code * base + static_cast<char32_t>(digit);
       ++at_;
     }
-    if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) fail("a string's escape is no character");
+    if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
+      fail("an escape in a string is not a character");
     append_utf8(value, code);
   }
 

@@ -28,7 +28,7 @@ class StatementParser {
 
   // Parses up to a statement with one of these names, including its name.
   Body statements(Names ends) {
-    if (++depth_ > kMaxBlockDepth) fail("line {}: blocks that are nested too deep", tokens_.line());
+    if (++depth_ > kMaxBlockDepth) fail("line {}: blocks are nested too deep", tokens_.line());
     Body body;
     while (!tokens_.at(Token::Kind::end)) {
       if (tokens_.at(Token::Kind::data)) {
@@ -90,7 +90,7 @@ class StatementParser {
     }
     for (const char* name : {"include", "import", "from", "extends"})
       if (word == name)
-        fail("line {}: expected a template that is whole, found {{% {} %}}, which reads another file",
+        fail("line {}: expected a template in one file, found {{% {} %}}, which reads another file",
              tokens_.line(), word);
     fail("line {}: expected a statement, found '{}'", tokens_.line(), word);
   }

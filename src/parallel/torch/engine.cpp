@@ -46,7 +46,7 @@ StoreHandle open_tcp_store(const ProcessPlace& place, bool server, Milliseconds 
     const std::string why = error.what_without_backtrace();
     if (server && why.find("EADDRINUSE") != std::string::npos)
       throw std::runtime_error("rank 0 cannot open port " + std::to_string(place.port) +
-                               ", which another program has: set MASTER_PORT to a free one");
+                               ", which another program uses; set MASTER_PORT to a free one");
     throw std::runtime_error(server ? "rank 0 cannot open " + where + ": " + why
                                     : "rank " + std::to_string(place.rank) + " does not reach rank 0 at " +
                                           where + ": " + why);

@@ -181,7 +181,7 @@ TokenizerJson read_llama(const Gguf& gguf, const TokenizerConfig& config) {
     piece.text = with_visible_spaces(piece.text);
     piece.score = 0;
   }
-  if (!found) fail("{}: {}: there is no {} among the tokens", gguf.source(), key_tokens, unknown);
+  if (!found) fail("{}: {}: the tokens do not include {}", gguf.source(), key_tokens, unknown);
   return convert_sentencepiece(*find_sentencepiece_family("llama"), file, config, TextSide::source,
                                gguf.source() + ": " + key_tokens);
 }

@@ -105,7 +105,7 @@ void write_gguf_vocabulary(const std::filesystem::path& model, std::int64_t rows
   const std::string type = json.fields.at("model").value("type", ""),
                     decoder = json.fields.value("decoder", Json()).dump();
   if (type != "BPE")
-    fail("{}: GGUF files are written with byte-level BPE or BPE that falls back to bytes, found {}", source,
+    fail("{}: expected byte-level BPE, or BPE with byte fallback, to write a GGUF file, found {}", source,
          type);
   const GgufTokens tokens = tokens_of(json, rows, source);
   const std::vector<TokenId> none = tokenizer.encode("").ids, letter = tokenizer.encode("a").ids;
@@ -118,7 +118,7 @@ void write_gguf_vocabulary(const std::filesystem::path& model, std::int64_t rows
                      std::ranges::find(letter, static_cast<TokenId>(prefixed->second)) != letter.end(),
                  writer);
   } else {
-    fail("{}: GGUF files are written with byte-level BPE or BPE that falls back to bytes", source);
+    fail("{}: expected byte-level BPE, or BPE with byte fallback, to write a GGUF file", source);
   }
   const TokenizerConfig config(model);
   constexpr std::pair<const char*, const char*> roles[] = {

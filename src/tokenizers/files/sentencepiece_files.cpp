@@ -33,8 +33,8 @@ const Family& family_of(const TokenizerConfig& config, const fs::path& model) {
   for (const Family& family : sentencepiece_families())
     known += (known.empty() ? "" : ", ") + std::string(family.names[0]) + "Tokenizer";
   fail(
-      "{}: the files beside it must say in tokenizer_config.json (tokenizer_class) or config.json "
-      "(model_type) how it is used; found '{}', expected one of {}",
+      "{}: tokenizer_config.json (tokenizer_class) or config.json (model_type) next to it must name its "
+      "family; found '{}', expected one of {}",
       model.string(), name, known);
 }
 

@@ -99,7 +99,7 @@ TokenizerJson read_vocabulary_files(const std::filesystem::path& directory, Text
   if (has(file_names::vocab_txt)) return read_vocab_txt(directory, config);
   if (has(file_names::vocab_json) && has(file_names::merges_txt)) return read_bpe_files(directory);
   if (is_ctranslate2(directory))
-    fail("{}: found no tokenizer: put the original model's files there, which CTranslate2 does not make: {}",
+    fail("{}: found no tokenizer; copy the original model's files there, because CTranslate2 does not: {}",
          directory.string(), ctranslate2_tokenizer_files(directory));
   fail("{}: found no tokenizer.json, SentencePiece model, vocab.txt, or vocab.json with merges.txt",
        directory.string());

@@ -70,7 +70,7 @@ class Unigram : public Model {
       });
       if (!single) {
         if (unknown_id_ < 0)
-          fail("Unigram: '{}' is in no token and there is no unk_id", word.substr(at, size));
+          fail("Unigram: no token contains '{}', and there is no unk_id", word.substr(at, size));
         reach(at, at + size, unknown_score_ + best[at].score, unknown_id_);
       }
       at += size;
@@ -104,7 +104,7 @@ class Unigram : public Model {
       parts.back().shared = 0;
       return;
     }
-    if (unknown_id_ < 0) fail("Unigram: '{}' is in no token and there is no unk_id", text);
+    if (unknown_id_ < 0) fail("Unigram: no token contains '{}', and there is no unk_id", text);
     parts.push_back({unknown_id_, length, 1});
   }
 

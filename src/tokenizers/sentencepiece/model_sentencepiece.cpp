@@ -206,7 +206,9 @@ bool SentencePieceBase::add_without_comma(std::string_view text, std::vector<Tok
 
 std::string SentencePieceBase::tables() const {
   if (fields().is_null())
-    fail("the ids of this tokenizer's pieces come from a vocab.json, which no tokenizer.json can say");
+    fail(
+        "this tokenizer cannot be saved: the ids of its pieces come from a vocab.json, which a "
+        "tokenizer.json cannot express");
   if (!has_merges_) {
     std::string text = "\"vocab\":[";
     for (TokenId id = 0; id < vocabulary().end_id(); ++id) {
@@ -257,7 +259,7 @@ std::unique_ptr<Model> make_sentencepiece_model(const SentencePieceFile& file, P
     case SentencePieceFile::Kind::character:
       return make_sentencepiece_whole(file, std::move(ids), std::move(fields), source);
   }
-  fail("{}: there is no model_type {}", source, static_cast<int>(file.kind));
+  fail("{}: unknown model_type {}", source, static_cast<int>(file.kind));
 }
 
 }  // namespace attend::tokenizers

@@ -14,8 +14,7 @@ namespace attend::tokenizers {
 constexpr int most_component_depth = 32;
 
 inline std::string component_type(const Json& json, const std::string& source, int depth) {
-  if (depth > most_component_depth)
-    fail("{}: more than {} Sequences within each other", source, most_component_depth);
+  if (depth > most_component_depth) fail("{}: more than {} nested Sequences", source, most_component_depth);
   return Fields(json, source).text({"type"});
 }
 

@@ -249,7 +249,7 @@ std::unique_ptr<Decoder> make_decoder(const Json& json, const std::string& sourc
   if (type == "Fuse") return std::make_unique<FuseDecoder>();
   if (type == "Strip") return std::make_unique<StripDecoder>(json, source);
   if (type == "ByteFallback") return std::make_unique<ByteFallback>();
-  fail("{}: there is no decoder '{}'", source, type);
+  fail("{}: unknown decoder '{}'", source, type);
 }
 
 }  // namespace attend::tokenizers

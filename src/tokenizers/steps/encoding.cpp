@@ -81,8 +81,8 @@ void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride,
     return;
   }
   if (stride >= max_length)
-    fail("truncation: the stride {} must be below the length that is left for the text, {} tokens", stride,
-         max_length);
+    fail("truncation: the stride {} must be smaller than the length that remains for the text, {} tokens",
+         stride, max_length);
   const std::size_t step = max_length - stride;
   std::vector<std::pair<std::size_t, std::size_t>> parts;
   if (direction == Truncation::Direction::right) {
@@ -146,8 +146,8 @@ void truncate(Encoding& first, Encoding* second, const Truncation& truncation, s
   const std::size_t surplus = total - max_length;
   if (target->ids.size() <= surplus && slow) return;
   if (target->ids.size() <= surplus)
-    fail("truncation: the {} text has {} tokens, too few to take {} away",
-         target == &first ? "first" : "second", target->ids.size(), surplus);
+    fail("truncation: the {} text has {} tokens, too few to remove {}", target == &first ? "first" : "second",
+         target->ids.size(), surplus);
   cut(*target, target->ids.size() - surplus);
 }
 

@@ -162,7 +162,7 @@ std::unique_ptr<Normalizer> make_normalizer(const Json& json, const std::string&
   if (type == "Nmt") return std::make_unique<Nmt>();
   if (type == "ByteLevel") return std::make_unique<ByteLevelNormalizer>();
   if (type == "Precompiled") return make_precompiled_normalizer(json, source);
-  fail("{}: there is no normalizer '{}'", source, type);
+  fail("{}: unknown normalizer '{}'", source, type);
 }
 
 }  // namespace attend::tokenizers

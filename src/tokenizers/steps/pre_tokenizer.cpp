@@ -128,7 +128,7 @@ std::unique_ptr<PreTokenizer> make_pre_tokenizer(const Json& json, const std::st
   if (type == "Digits") return make_digits_pre_tokenizer(json, source);
   if (type == "FixedLength") return std::make_unique<FixedLength>(json, source);
   if (type == "UnicodeScripts") return make_scripts_pre_tokenizer();
-  fail("{}: there is no pre-tokenizer '{}'", source, type);
+  fail("{}: unknown pre-tokenizer '{}'", source, type);
 }
 
 }  // namespace attend::tokenizers

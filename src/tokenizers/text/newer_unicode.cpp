@@ -25,7 +25,7 @@ Ranges known(const char* name) {
   const OnigCodePoint* table = nullptr;
   if (type < 0 ||
       ONIGENC_GET_CTYPE_CODE_RANGE(encoding, static_cast<OnigCtype>(type), &single_bytes, &table) != 0)
-    fail("Oniguruma knows no property {}", name);
+    fail("Oniguruma does not know the property {}", name);
   Ranges ranges;
   for (OnigCodePoint i = 0; i < table[0]; ++i) ranges.emplace_back(table[1 + 2 * i], table[2 + 2 * i]);
   return ranges;
@@ -56,7 +56,7 @@ void teach_oniguruma() {
     table.push_back(static_cast<OnigCodePoint>(ranges.size()));
     for (const auto& [first, last] : ranges) table.insert(table.end(), {first, last});
     if (const int code = onig_unicode_define_user_property(property.name, table.data()); code != ONIG_NORMAL)
-      fail("Oniguruma takes no property {}: error {}", property.name, code);
+      fail("Oniguruma rejects the property {}: error {}", property.name, code);
   }
 }
 

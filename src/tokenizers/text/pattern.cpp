@@ -84,7 +84,7 @@ void Pattern::find_all(std::string_view text, std::vector<TextSpan>& matches) co
                     bytes(text.data() + text.size()), region.get(), ONIG_OPTION_NONE);
     if (found == ONIG_MISMATCH) break;
     if (found < 0)
-      fail("a regular expression of the tokenizer gave up on a text: {}", message(found, nullptr));
+      fail("a regular expression of the tokenizer failed on a text: {}", message(found, nullptr));
     const auto begin = static_cast<std::size_t>(region->beg[0]),
                end = static_cast<std::size_t>(region->end[0]);
     if (begin == end && !matches.empty() && matches.back().end == end) {

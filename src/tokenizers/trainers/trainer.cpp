@@ -215,7 +215,7 @@ TrainedModel train_model(const TrainerOptions& options, const std::vector<WordCo
 
 TrainedTokenizer train_tokenizer(const TrainerOptions& options,
                                  const std::vector<std::filesystem::path>& files) {
-  if (files.empty()) fail("a tokenizer is trained from files, none is given");
+  if (files.empty()) fail("a tokenizer is trained from files, but none was given");
   PresetFields preset = fields_of(options.preset);
   std::vector<std::string> special_tokens = preset.special_tokens;
   // Without it, a Unigram model could not read every text.
@@ -228,7 +228,7 @@ TrainedTokenizer train_tokenizer(const TrainerOptions& options,
   if (options.model == Kind::wordpiece && !has(special_tokens, "[UNK]"))
     fail("wordpiece needs the special token [UNK]: use the preset bert or name it");
   if (options.model == Kind::unigram && options.min_frequency > 0)
-    fail("unigram has no least frequency: it drops what the text misses least");
+    fail("unigram has no minimum frequency: it drops the pieces with the smallest loss");
 
   // Before the slow work: a template with an unknown special token is an error.
   Json added = added_tokens(special_tokens);
@@ -249,7 +249,8 @@ TrainedTokenizer train_tokenizer(const TrainerOptions& options,
   of_model.vocabulary_size -= std::min(behind, options.vocabulary_size);
   const TrainedModel model = train_model(of_model, words, special_tokens);
   if (options.model != Kind::character && model.size < of_model.vocabulary_size)
-    inform("the text is only enough for {} tokens, not {}", model.size + behind, options.vocabulary_size);
+    inform("the text is only large enough for {} tokens, not {}", model.size + behind,
+           options.vocabulary_size);
   std::size_t added_id = model.size;
   for (const std::string& token : preset.last_tokens) added.push_back(added_token(token, added_id++));
 

@@ -36,7 +36,7 @@ class BpeTrainer {
     add_alphabet(words);
     add_words(words);
     if (tokens_.size() > training.vocabulary_size)
-      fail("the vocabulary is to have {} tokens, but the special tokens and the characters alone are {}",
+      fail("the vocabulary size is {}, but the special tokens and the characters alone are {}",
            training.vocabulary_size, tokens_.size());
   }
 

@@ -43,7 +43,7 @@ class UnigramTrainer {
     if (characters_.empty()) fail("there is no text to train a tokenizer from, only zero bytes");
     const std::size_t least = characters_.size() + training.special_tokens.size();
     if (least > training.vocabulary_size)
-      fail("the vocabulary is to have {} tokens, but the special tokens and the characters alone are {}",
+      fail("the vocabulary size is {}, but the special tokens and the characters alone are {}",
            training.vocabulary_size, least);
   }
 
