@@ -10,7 +10,7 @@
 namespace attend {
 namespace {
 
-// Inputs 0 to 9, of which some fail; what was done, in order, and which were found bad.
+// Inputs 0 to 9, of which some fail; records what was done, in order, and which inputs were bad.
 struct Work {
   std::vector<std::size_t> done, bad;
 

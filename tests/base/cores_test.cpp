@@ -15,7 +15,7 @@ void write(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file) << text;
 }
 
-// The cores that this thread may run on, as they were when the test is over.
+// Restores the cores that this thread may run on after the test.
 class Affinity {
  public:
   Affinity() { EXPECT_EQ(sched_getaffinity(0, sizeof before_, &before_), 0); }
@@ -41,15 +41,15 @@ TEST(UsableCores, AreThoseThatTheProcessMayUse) {
   EXPECT_EQ(usable_cores(), 1u);
 }
 
-// Where it runs afterwards is the system's choice, so only what leaving must not change can be tested.
+// The system decides where the thread runs afterwards, so the test checks only what must not change.
 TEST(LeaveCore, MayRunWhereItMightBefore) {
   const Affinity affinity;
   leave_core(this_core());
   EXPECT_TRUE(affinity.is_as_before());
   leave_core(-1);
-  leave_core(1 << 20);  // of no machine
+  leave_core(1 << 20);  // a core that no machine has
   EXPECT_TRUE(affinity.is_as_before());
-  // The only core cannot be left.
+  // The thread cannot leave its only core.
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(this_core(), &one);

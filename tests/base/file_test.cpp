@@ -17,8 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Files may grow to `most` bytes and no further, as on a disk that is full: write() fails instead of raising
-// SIGXFSZ.
+// Files may grow to `most` bytes, as on a full disk: beyond that, write() fails instead of raising SIGXFSZ.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t most) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -49,7 +48,7 @@ TEST(ReadFile, ReadsFilesThatDoNotKnowTheirSize) {
   const TemporaryDirectory directory;
   const fs::path pipe = directory.path() / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  const std::string content(300'000, 'y');  // several times what a pipe holds
+  const std::string content(300'000, 'y');  // several times the size of a pipe's buffer
   std::jthread writer([&] { std::ofstream(pipe) << content; });
   EXPECT_EQ(read_file(pipe), content);
   EXPECT_FALSE(read_file("/proc/self/status").empty());

@@ -56,7 +56,7 @@ TEST(ExplainPage, HoldsItsDocumentAndNoMarkupOfATokens) {
   EXPECT_EQ(document["attentions"][0]["layers"][0]["weights"]["shape"], Json({2, 3, 3}));
   EXPECT_EQ(document["attentions"][0]["layers"][0]["weights"]["form"], "float32");
   EXPECT_NE(page.find("Content-Security-Policy"), std::string::npos);
-  // Nothing is fetched: the only addresses are names of XML's namespaces.
+  // The page fetches nothing: the only addresses are names of XML namespaces.
   for (std::size_t at = page.find("http"); at != page.npos; at = page.find("http", at + 1)) {
     const std::string_view rest = std::string_view(page).substr(at);
     if (rest.starts_with("http://") || rest.starts_with("https://")) {

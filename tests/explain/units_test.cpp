@@ -78,7 +78,7 @@ TEST(HeadStatistics, PatchesAreAsFarAsTheCrowFlies) {
   side.picture = ExplainedPicture{.rows = 2, .columns = 2, .width = 4, .height = 4, .pixels = {}};
   Tensor weights = ops::zeros({1, 5, 5});
   for (int i = 0; i < 5; ++i) weights[0][i][4] = 1;
-  // From the four patches to the last: the square root of 2, 1, 1 and 0; from the whole picture nothing.
+  // From the four patches to the last: the square root of 2, 1, 1 and 0; the whole picture adds nothing.
   EXPECT_NEAR(head_statistics(weights, side, side, 0).distance[0], (std::sqrt(2.0) + 2) / 5, 1e-6);
 }
 

@@ -1,4 +1,4 @@
-// The decoder by itself: what lies in the cache, and when it is given back.
+// The decoder alone: the contents of the cache, and when pages are freed.
 #include "generation/decoding/paged_decoder.h"
 #include "generation/models.h"
 #include "tensor_checks.h"
@@ -26,7 +26,7 @@ TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
   const auto b = decoder.fork(a);
   EXPECT_EQ(decoder.cache().pages_in_use(), 2);
   const Tensor scores = step(decoder, {{a, {8}}, {b, {9}}});
-  EXPECT_EQ(decoder.cache().pages_in_use(), 3);  // the full page is shared still
+  EXPECT_EQ(decoder.cache().pages_in_use(), 3);  // the full page is still shared
 
   PagedDecoder other(model);
   for (const auto& [row, last] : {std::pair{0, 8}, {1, 9}}) {
@@ -54,7 +54,7 @@ TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
   decoder.release(first[0]);
   decoder.release(first[1]);
   const auto last = add_prompts(decoder, {sources[2]})[0];
-  EXPECT_EQ(decoder.cache().pages_in_use(), 2);  // the first is gone, the second has a reader still
+  EXPECT_EQ(decoder.cache().pages_in_use(), 2);  // the first is gone, the second is still used
   const Tensor scores = step(decoder, {{last, {40}}, {branch, {40}}});
 
   PagedDecoder alone(model);
@@ -63,7 +63,7 @@ TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
   EXPECT_TRUE(ops::allclose(scores, wanted, 1e-4, 1e-5));
 }
 
-// Positions as a padded batch has them (BART's decoder alone): what is written goes on behind the last.
+// Positions as in a padded batch (BART's decoder alone): generated tokens continue after the last one.
 TEST(DecoderCache, PromptsStandWhereTheyAreSaidTo) {
   const PretrainedModel model = load_model("gpt2-generation");
   PagedDecoder decoder(model);

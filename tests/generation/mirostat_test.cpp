@@ -1,4 +1,5 @@
-// What may be drawn and how the target is learnt; tests/oracle/check_mirostat.py replays whole texts.
+// Which tokens may be drawn and how the target is adapted; tests/oracle/check_mirostat.py replays whole
+// texts.
 #include "generation/scores/mirostat.h"
 
 #include "generation/scores/selection.h"

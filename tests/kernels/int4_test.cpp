@@ -1,5 +1,5 @@
-// Weights in 4 bits are integers of 8: every instruction set computes with them what the portable code
-// computes with those, to the last bit.
+// Weights in 4 bits represent 8-bit integers: every instruction set gives the same results as the portable
+// code with those integers, to the last bit.
 #include "kernels/int8/int4.h"
 
 #include "kernels/kernels_test.h"
@@ -36,7 +36,7 @@ Packed pack(const Int8Kernels& kernels, const std::vector<float>& w, std::int64_
   return p;
 }
 
-// The same integers, a byte each.
+// The same integers, one byte each.
 struct Bytes {
   std::vector<std::int8_t> weights;
   std::vector<std::int32_t> sums;
@@ -92,11 +92,11 @@ TEST_P(Int4KernelsTest, PacksToTheSameBits) {
   }
 }
 
-// A group spans at most 15 steps and no number is farther from a step than one.
+// A group spans at most 15 steps, and no number is farther than one step from a step.
 TEST_P(Int4KernelsTest, KeepsWeightsToHalfAStep) {
   const std::int64_t depth = 130, columns = 33;
   auto w = random_numbers(columns * depth, 2);
-  for (std::int64_t k = 0; k < depth; ++k) w[k] = k == 3 ? 100.0f : w[k];  // small next to the largest
+  for (std::int64_t k = 0; k < depth; ++k) w[k] = k == 3 ? 100.0f : w[k];  // small compared with the largest
   const Packed p = pack(*kernels_, w, depth, columns);
   std::vector<float> column(depth);
   double error = 0, all = 0;

@@ -1,5 +1,5 @@
-// How attentions come to their weights, as a pass hands it out: added up again, it gives the weights, for the
-// network of every family.
+// The parts of attention scores that a pass captures: added up, they give the weights, for the network of
+// every family.
 #include "models/pretrained_model.h"
 #include "nn/initialize.h"
 #include "tensor_checks.h"
@@ -94,7 +94,7 @@ TEST_P(Formed, ScoresGiveTheWeights) {
   EXPECT_GT(compared, 0U);
   EXPECT_LT((with - run(Pass::inference())).abs().max().item<float>(), 1e-5);
 
-  // Of one layer alone.
+  // Only one layer.
   Capture last;
   last.attentions = last.scores = true;
   last.layers = {1};

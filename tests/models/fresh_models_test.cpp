@@ -1,4 +1,4 @@
-// Models of random weights, as `attend init` makes them.
+// Models with random weights, as made by `attend init`.
 #include "base/file.h"
 #include "models/fresh.h"
 #include "models/pretrained_model.h"
@@ -18,8 +18,8 @@ std::map<std::string, Tensor> fresh_weights_of(const PretrainedModel& model) {
   return model.by_checkpoint_name([](const std::string&, const Tensor& w) { return w.detach(); }, true);
 }
 
-// With weights as they are drawn, a language model knows nothing: its loss is ln V. T5 and the original
-// Transformer begin with scores of width 1, which adds a half.
+// With initial weights a language model knows nothing: its loss is ln V. In T5 and the original Transformer
+// the initial scores have standard deviation 1, which adds a half.
 TEST(FreshModels, KnowNothingYet) {
   struct Case {
     const char *family, *preset;

@@ -1,5 +1,5 @@
-// Layers that are computed again in the backward pass: every family's network, with dropout everywhere, gives
-// the gradients that it gives otherwise, to the last bit.
+// Gradient checkpointing: every family's network, with dropout everywhere, gives the same gradients with it
+// as without, to the last bit.
 #include "models/pretrained_model.h"
 #include "nn/initialize.h"
 #include "nn/spec_dropout.h"
@@ -29,7 +29,7 @@ TokenBatch texts(const Stack& reader, std::int64_t seed) {
   return batch;
 }
 
-// How many functions the gradient of `result` goes through.
+// The number of functions in the graph of `result`.
 std::size_t graph_size(const Tensor& result) {
   std::set<const ops::Node*> seen;
   std::vector<const ops::Node*> next{result.made_by().get()};

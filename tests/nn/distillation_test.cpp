@@ -1,4 +1,4 @@
-// Soft targets against torch's own divergence, whole and in blocks, with gradients.
+// Soft targets against an independent divergence, whole and in blocks, with gradients.
 #include "nn/distillation.h"
 
 #include "expect_error.h"

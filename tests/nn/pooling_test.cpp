@@ -11,7 +11,7 @@ namespace {
 
 using Mode = SentencePooling::Mode;
 
-// Text by text, with torch's own operations.
+// Text by text, with tensor operations.
 Tensor pool_slowly(const Tensor& hidden, const Offsets& offsets, Mode mode) {
   std::vector<Tensor> pooled;
   for (std::int64_t b = 0; b < offsets.count(); ++b) {

@@ -85,7 +85,8 @@ TEST(CausalLanguageModel, ReadsRunningText) {
       contains(error_of([&] { make(setting, 1000); }), "1000 tokens of text are too few for blocks of 1000"));
 }
 
-// With same_length each token sees as many as the memory holds, so a text in blocks is the text.
+// With same_length each token sees as many keys as the memory holds, so a text in blocks gives the same as
+// the whole text.
 TEST(CausalLanguageModel, RemembersAsIfTheTextWereOne) {
   SmallSetting setting = xl(12);
   Trainee whole = setting.trainee(), parts = setting.trainee();
@@ -110,7 +111,7 @@ TEST(CausalLanguageModel, RemembersAsIfTheTextWereOne) {
       EXPECT_TRUE(ops::allclose(memory, whole.carried.at(fmt::format("memory.{}", i)), 1e-4, 1e-5));
     }
   }
-  // Blocks that know nothing of each other predict otherwise.
+  // Without memories, blocks predict differently.
   double forgetful = 0;
   std::unique_ptr<Objective> objective = make(setting, 5);
   for (std::int64_t block = 0; block < 12; ++block) {

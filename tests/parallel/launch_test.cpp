@@ -19,7 +19,7 @@ GetVariable variables(std::map<std::string, std::string> all) {
 TEST(Launch, OneProcessIsNoRun) {
   EXPECT_FALSE(place_in_run(variables({})));
   EXPECT_FALSE(place_in_run(variables({{"WORLD_SIZE", "1"}, {"RANK", "0"}})));
-  // Inside a batch script, but not under srun or without an address, Slurm's variables mean nothing.
+  // In a batch script, but not under srun or without an address, Slurm's variables mean nothing.
   EXPECT_FALSE(place_in_run(variables({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}})));
 }
 

@@ -1,4 +1,5 @@
-// Bytes as requests: in pieces, one behind another, and those that two readers could understand in two ways.
+// Parsing requests: bytes in parts, several requests, and ambiguous requests that two readers could
+// understand differently.
 #include "serve/request_reader.h"
 
 #include "serve/server.h"
@@ -10,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxHead = 1024, kMaxBody = 100;
 
-// Reads `bytes`, `piece` at a time, as a connection does; gives what is left of them.
+// Reads `bytes`, `piece` at a time, like a connection; returns the rest.
 std::string feed(RequestReader& reader, const std::string& bytes, std::size_t piece = 1000000) {
   std::string waiting;
   for (std::size_t at = 0; at < bytes.size(); at += piece) {

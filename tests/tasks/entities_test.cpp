@@ -19,7 +19,7 @@ std::string join(std::vector<std::string> tokens) {
   return text;
 }
 
-// "Ada Love ##lace saw Bath", with what each token is most likely to be.
+// "Ada Love ##lace saw Bath", with the scores of each token.
 std::vector<ScoredToken> tokens(const std::vector<std::vector<float>>& scores) {
   const char* words[] = {"Ada", "Love", "##lace", "saw", "Bath"};
   const std::size_t starts[] = {0, 4, 8, 13, 17}, ends[] = {3, 8, 12, 16, 21};

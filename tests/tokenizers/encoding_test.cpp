@@ -1,4 +1,4 @@
-// What an encoding holds, by what is asked for.
+// The fields of an encoding, depending on the request.
 #include <attend/tokenizer.h>
 
 #include "test_data.h"

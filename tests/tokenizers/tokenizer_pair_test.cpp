@@ -8,7 +8,7 @@
 namespace attend {
 namespace {
 
-// What a tokenizer's last user wished of long and short texts is nobody else's wish.
+// Settings for long and short texts from a tokenizer's last use have no effect.
 TEST(TokenizerPair, NeitherCutsNorPads) {
   const Json file = {
       {"version", "1.0"},

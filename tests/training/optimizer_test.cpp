@@ -27,7 +27,7 @@ Tensor tensor_of(const Json& numbers, const std::string& name, ScalarType type) 
       .to(type);
 }
 
-// The goldens' two matrices, which decay, and their vector, which does not.
+// The goldens' two matrices, which have weight decay, and their vector, which does not.
 std::vector<Parameter> fresh_parameters(ScalarType type = kFloat) {
   std::vector<Parameter> parameters;
   for (const std::string name : {"wide", "tall", "vector"}) {
@@ -65,7 +65,7 @@ OptimizerOptions options_of(const Json& json) {
   return o;
 }
 
-// The rate of step `i` (from 0): Adafactor's relative steps are a schedule here.
+// The learning rate of step `i` (from 0): Adafactor's relative steps are a schedule here.
 double rate_of(const Json& golden, std::size_t i) {
   const Json adafactor = golden.at("options").value("adafactor", Json::object());
   if (!adafactor.value("relative_step", false)) return golden.at("rate");

@@ -1,4 +1,4 @@
-// From a recipe to a model directory: which heads stay, and what is said before, during and after a run.
+// From a recipe to a model directory: which heads stay, and the messages before, during and after a run.
 #include <attend/training.h>
 
 #include "base/file.h"
@@ -16,11 +16,11 @@ namespace {
 namespace fs = std::filesystem;
 using Strings = std::vector<std::string>;
 
-const Strings kOwn = {"good", "bad", "mixed"};  // not in the order of the alphabet
+const Strings kOwn = {"good", "bad", "mixed"};  // not in alphabetical order
 
 class TrainTest : public testing::Test {
  protected:
-  // A model of letters with the head, which has learned these labels.
+  // A model of letters with the head, trained with these labels.
   fs::path model_with(const std::string& name, Head head, const std::optional<Labels>& labels) {
     const fs::path base = write_letter_model(directory_, name + "-base", "bert");
     const fs::path path = directory_.path() / name;
@@ -31,7 +31,7 @@ class TrainTest : public testing::Test {
     directory_.file(name + "/tokenizer.json", letter_tokenizer().dump());
     return path;
   }
-  // One step that is too small to be seen.
+  // One step that is too small to have a visible effect.
   Recipe recipe(const std::string& objective, const fs::path& model, const std::string& file,
                 std::string_view rows) {
     Recipe r;
@@ -96,7 +96,7 @@ TEST_F(TrainTest, AClassifierThatKnowsTheLabelsKeepsItsHead) {
                        "good, bad, mixed"));
 }
 
-// The ids of what is learned are the model's: it learns "mixed", its last, and answers with it.
+// The ids of labels are the model's: it is trained with "mixed", its last, and answers with it.
 TEST_F(TrainTest, TheDatasLabelsAreTheModelsIds) {
   const fs::path model = model_with("model", Head::sequence_classification, Labels{kOwn, {}});
   Recipe r = recipe("classification", model, "rows.tsv", "a b\tmixed\nc d\tmixed\ne f\tmixed\n");
@@ -142,14 +142,14 @@ TEST_F(TrainTest, ThisIsSoForTagsSeveralLabelsAndNumbers) {
   const auto numbers = [&](const char* rows) { return recipe("regression", scorer, "rows.jsonl", rows); };
   expect_kept(numbers("{\"text\": \"a\", \"score\": [1.5, 2]}\n"), {"length", "ease"});
   expect_new(numbers("{\"text\": \"a\", \"score\": 1.5}\n"), {"0"}, "the data has 1 numbers to a text");
-  // What has learned to classify has not learned numbers, and the other way round.
+  // A classifier is not a regression model, and vice versa.
   expect_new(recipe("regression", several, "rows.jsonl", "{\"text\": \"a\", \"score\": [1.5, 2, 3]}\n"),
              {"0", "1", "2"}, "which has 3 labels, and the data has 3 numbers to a text");
   expect_new(recipe("classification", scorer, "rows.tsv", "a\tlength\nb\tease\n"), {"ease", "length"},
              "a new head replaces the trained one");
 }
 
-// Heads without labels of the data's stay as a whole.
+// Heads without the data's labels stay whole.
 TEST_F(TrainTest, OtherHeadsGoOnLearning) {
   struct Case {
     const char *objective, *file, *rows;
