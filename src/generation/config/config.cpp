@@ -35,10 +35,10 @@ void check_above(double value, double least, const char* name, const char* hint 
     fail("{}: expected a number above {}, found {}{}", name, least, value, hint);
 }
 
-// Scores are float32. A larger setting could make an infinite one of a score that is none.
+// Scores are float32. A larger setting could turn a finite score into an infinite one.
 constexpr double kLargestChange = 1e30;
 
-// What scores are multiplied with or divided by.
+// For settings that multiply or divide scores.
 void check_factor(double value, const char* name) {
   check_above(value, 0, name);
   if (value < 1 / kLargestChange || value > kLargestChange)
@@ -189,7 +189,7 @@ void GenerationConfig::check_form() const {
 
 void GenerationConfig::check_guidance() const {
   check_range(guidance_scale, -kLargestChange, kLargestChange, "guidance_scale");
-  // The original mixes up the beams' histories there, so that there is nothing to agree with.
+  // The original mixes up the beams' histories there, so there is no correct result to compare with.
   if (num_beams > 1 || is_contrastive())
     fail(
         "guidance_scale: expected neither num_beams nor penalty_alpha beside it; leave out these or the "
@@ -220,7 +220,7 @@ std::int64_t GenerationConfig::texts_at_a_time() const {
 }
 
 std::int64_t GenerationConfig::padding() const {
-  // As the original has it: its beam search takes a pad of 0 for none, and without eos does not use it.
+  // As in the original: its beam search treats a pad of 0 as none, and ignores it without eos.
   if (num_beams > 1 && !ranks_without_ends())
     return eos_token_id.empty() ? -1 : pad_token_id.value_or(0) != 0 ? *pad_token_id : eos_token_id[0];
   return pad_token_id ? *pad_token_id : eos_token_id.empty() ? 0 : eos_token_id[0];

@@ -1,4 +1,4 @@
-// Reading a watermarking_config.
+// Reads a watermarking_config.
 #include "base/error.h"
 #include "formats/json.h"
 #include "generation/config/watermark.h"
@@ -42,7 +42,7 @@ Watermark make_synth_id(const Fields& fields) {
   return watermark;
 }
 
-// Error for a field that the original would not take.
+// An Error for a field that the original would reject.
 void check_names(const Fields& fields, std::span<const std::string_view> names) {
   for (const auto& [name, value] : fields.json().items())
     if (std::ranges::find(names, name) == names.end())

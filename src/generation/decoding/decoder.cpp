@@ -14,7 +14,7 @@ namespace {
 std::int64_t pages_within(const PretrainedModel& model, const CacheLimit& limit) {
   const std::int64_t page_bytes = PagedDecoder::page_bytes(model);
   const std::int64_t given = std::max(limit.bytes, limit.tokens);
-  std::int64_t pages = std::numeric_limits<std::int32_t>::max();  // that have a number
+  std::int64_t pages = std::numeric_limits<std::int32_t>::max();  // page numbers have 32 bits
   if (limit.bytes > 0) pages = std::min(pages, limit.bytes / page_bytes);
   if (limit.tokens > 0) pages = std::min(pages, limit.tokens / PagedCache::kPageRows);
   if (given > 0 && pages < 1)

@@ -17,7 +17,7 @@ void RereadingDecoder::check(const Prompt& prompt) const {
          length, top()->max_positions());
 }
 
-// The mask stands in the place of the next token.
+// The mask takes the place of the next token.
 std::int64_t RereadingDecoder::room(std::int64_t first) const {
   return top()->max_positions() - first + (network_->spec().appended_mask ? 0 : 1);
 }
@@ -34,7 +34,7 @@ std::vector<Decoder::Sequence> RereadingDecoder::add(std::span<const Prompt* con
 }
 
 Decoder::Sequence RereadingDecoder::fork(Sequence sequence) {
-  const Text text = texts_[sequence];  // the tensors are shared, for they never change
+  const Text text = texts_[sequence];  // the tensors are shared, because they never change
   const Sequence copy = add(std::vector<const Prompt*>{nullptr}).front();
   texts_[copy] = text;
   return copy;
@@ -44,8 +44,8 @@ void RereadingDecoder::release(Sequence sequence) {
   texts_[sequence] = {};
 }
 
-// Of a text whose past is kept, XLNet reads the last two tokens again, Transformer-XL only the new one; of
-// others everything.
+// If past states are stored, XLNet reads the last two tokens again, Transformer-XL only the new one;
+// otherwise everything is read.
 std::vector<std::int64_t> RereadingDecoder::unread(const Text& text) const {
   if (text.past.empty()) return text.tokens;
   return {text.tokens.end() - (stack().two_streams ? 2 : 1), text.tokens.end()};
@@ -85,7 +85,7 @@ Tensor RereadingDecoder::read_with_mask(Transformer& network, std::span<Text* co
   for (std::size_t i = 0; i < texts.size(); ++i) {
     sequences.push_back(texts[i]->tokens);
     sequences.back().push_back(mask.id);
-    // A text is taken to be as long as it has tokens that are no padding; what lies behind is zero.
+    // The length of a text is its number of tokens that are not padding; later rows are zero.
     const auto padding = std::ranges::count(sequences.back(), stack().embeddings.padding_id);
     if (padding > 0) complete[static_cast<std::int64_t>(i)].zero_();
   }
@@ -104,7 +104,7 @@ Tensor RereadingDecoder::read_behind_past(Transformer& network, std::span<Text* 
   std::vector<std::int64_t> ids;
   for (const Text* text : texts) {
     for (const std::int64_t id : unread(*text)) ids.push_back(id);
-    if (streams) ids.push_back(0);  // the place of the next token, which asks and is not seen
+    if (streams) ids.push_back(0);  // the position of the next token, which queries but is not visible
   }
   const std::int64_t rows = n + (streams ? 1 : 0);
   TokenBatch batch{ops::tensor(ids, kLong),
@@ -123,7 +123,7 @@ Tensor RereadingDecoder::read_behind_past(Transformer& network, std::span<Text* 
     auto visible = std::make_shared<VisibleRows>();
     visible->first.assign(B, 0);
     visible->count.assign(B, n);
-    // The place of the next token is a row that looks as one of the text would, and no key.
+    // The row of the next token sees what a row of the text would see, but is no key.
     const Tensor hidden = always_hidden(stack(), rows, M).narrow(1, 0, M + n);
     visible->own.assign(B, {hidden.to(kFloat) * -1e30, ops::arange(M, M + rows), {}});
     batch.visible = std::move(visible);
@@ -142,7 +142,7 @@ Tensor RereadingDecoder::read_behind_past(Transformer& network, std::span<Text* 
         std::vector<Tensor>& past = texts[b]->past;
         if (past.size() < layers) past.push_back(ops::zeros({empty, read.size(2)}));
         const Tensor kept = next_memory(past[layer].unsqueeze(0), read, stack())[0];
-        // XLNet will read its last token again, and in its memory the asking row counts too.
+        // XLNet will read its last token again, and its memory also contains the query row.
         past[layer] = kept.narrow(0, 0, std::max<std::int64_t>(0, kept.size(0) - (streams ? 2 : 0)));
       }
   }

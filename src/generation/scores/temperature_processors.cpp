@@ -22,7 +22,7 @@ class Temperature : public LogitsProcessor {
   }
 
  private:
-  // What is not finite after this would look like the model's fault.
+  // Infinite scores after this would look like the model's fault.
   void check(std::span<const float> scores) const {
     bool too_large = false, finite = false, stays_finite = false;
     for (const float score : scores) {
@@ -38,7 +38,7 @@ class Temperature : public LogitsProcessor {
   }
 
   float temperature_;
-  float limit_;  // what is larger becomes infinite
+  float limit_;  // larger scores become infinite
 };
 
 class DynamicTemperature : public LogitsProcessor {
@@ -60,7 +60,7 @@ class DynamicTemperature : public LogitsProcessor {
     const double entropy = std::log(sum) - weighted / sum;
     const double share = std::clamp(entropy / std::log(possible), 0.0, 1.0);
     const auto temperature = static_cast<float>(least_ + (most_ - least_) * std::pow(share, exponent_));
-    if (!(temperature > 1e-30f)) return;  // one token is certain as it is
+    if (!(temperature > 1e-30f)) return;  // one token is already certain
     for (float& score : scores) score /= temperature;
   }
 

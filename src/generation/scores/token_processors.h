@@ -16,7 +16,7 @@ Processor remove_invalid_values();
 Processor exponential_decay_length_penalty(const ExponentialDecay& decay,
                                            const std::vector<std::int64_t>& ends);
 Processor suppress_tokens(const std::vector<std::int64_t>& tokens);
-// `forced`: the second token is forced, so that the first free one may be the one behind it.
+// `forced`: the second token is forced, so the first free one may be the one after it.
 Processor begin_suppress_tokens(const std::vector<std::int64_t>& tokens, bool forced);
 
 }  // namespace attend

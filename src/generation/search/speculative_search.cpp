@@ -56,7 +56,8 @@ void SpeculativeSearch::advance(Decoder& decoder) {
     unread_.assign(1, text_.back());
   else
     unread_.insert(unread_.end(), chosen.begin(), chosen.end());
-  // Wrong guesses make the texts' own tokens be read again and again: from time to time a step does without.
+  // After wrong draft tokens, the text's own tokens are read again and again: from time to time a step uses
+  // no draft.
   guesses_ = unread_.size() <= 2 * request_.guesser->most() ? guess() : std::vector<std::int64_t>();
   if (!guesses_.empty()) branch_ = decoder.fork(kept);
   feed_ = unread_;
@@ -65,7 +66,7 @@ void SpeculativeSearch::advance(Decoder& decoder) {
 
 std::vector<std::int64_t> SpeculativeSearch::guess() const {
   const auto room = static_cast<std::size_t>(request_.most_new - steps_ - 1);
-  // Without the padding of a batch, which need not be tokens that a model can read.
+  // Without the padding of a batch, which may contain ids that the model cannot read.
   std::vector<std::int64_t> text(request_.first.begin(), request_.first.end());
   text.insert(text.end(), text_.end() - static_cast<std::ptrdiff_t>(steps_), text_.end());
   return request_.guesser->guess(text, std::min(request_.guesser->most(), room));
