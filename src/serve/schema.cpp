@@ -107,7 +107,7 @@ std::string list_in_words(const Json& schema, bool is_alone) {
   return most.is_null() ? words : words + fmt::format(", at most {}", most.dump());
 }
 
-// `is_alone`: not one of several schemas, of which little is said.
+// `is_alone`: it is not one of several schemas, which are described briefly.
 std::string to_words(const Json& schema, bool is_alone) {
   if (schema.contains("enum")) {
     std::vector<std::string> values;
@@ -182,7 +182,7 @@ bool meets(const Json& value, const Json& schema) {
   }
 }
 
-// What is of the right kind and yet wrong inside gets the error of the inside.
+// If the value has the right type, but an error inside, reports that error.
 void check_any(const Json& value, const Json& schema, const std::string& name) {
   const Json& all = schema["anyOf"];
   if (std::ranges::any_of(all, [&](const Json& each) { return meets(value, each); })) return;
@@ -209,7 +209,7 @@ void check_schema(const Json& value, const Json& schema, const std::string& name
   if (!has_type(value, schema["type"].get<std::string>())) refuse_value(value, schema, name);
   if (value.is_number()) {
     const bool too_large = schema.contains("maximum") && exact(value) > exact(schema["maximum"]);
-    // The description leaves this limit out, because no usual value comes near it.
+    // The description leaves this limit out, because no normal value is near it.
     if (too_large && schema["maximum"] == schema::kMaxInteger)
       fail("{}: expected an integer of at most {}, found {}", name, schema::kMaxInteger, shown(value));
     if (too_large || (schema.contains("minimum") && exact(value) < exact(schema["minimum"])))

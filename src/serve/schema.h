@@ -1,5 +1,5 @@
-// What a field of a request may be: a JSON schema, of which this is the part that requests need. The same
-// schema checks a request, stands in /openapi.json and gives the words of an error.
+// What a field of a request may contain: a subset of JSON schema. The same schema checks a request, is part
+// of /openapi.json and makes error messages.
 #pragma once
 
 #include "formats/json.h"
@@ -27,16 +27,17 @@ Json list(Json of, std::size_t least = 0, std::size_t most = std::numeric_limits
 Json any_of(const std::vector<Json>& schemas);
 Json nothing();  // null
 Json anything();
-// `required`: the names of those that may not be missing. No field may have another name.
+// `required`: the names of required fields. Other names are not allowed.
 Json object(const Json& properties, const std::vector<std::string>& required = {});
 Json any_object();
 
 }  // namespace schema
 
-// What the schema allows, as an error says it: "an integer from 1 to 128", "a text or a list of texts".
+// What the schema allows, in words for error messages: "an integer from 1 to 128", "a text or a list of
+// texts".
 std::string in_words(const Json& schema);
 
-// Error, which begins with `name`, unless the value is as the schema has it.
+// An Error that begins with `name`, unless the value matches the schema.
 void check_schema(const Json& value, const Json& schema, const std::string& name);
 
 }  // namespace attend::serve
