@@ -131,10 +131,10 @@ void PictureFiles::read_folder(const fs::path& folder) {
 
 void PictureFiles::read_idx(const fs::path& images) {
   Idx<3> pictures(images);
-  constexpr std::int64_t most_pixels = std::int64_t{1} << 28;
+  constexpr std::int64_t max_pixels = std::int64_t{1} << 28;
   width_ = pictures.sizes[2];
   height_ = pictures.sizes[1];
-  if (width_ > most_pixels / height_)
+  if (width_ > max_pixels / height_)
     fail("{}: pictures of {} x {} pixels are too large", images.string(), width_, height_);
   pixels_ = pictures.file;
   label_ids_.assign(static_cast<std::size_t>(pictures.sizes[0]), -1);

@@ -14,12 +14,12 @@ namespace attend {
 namespace {
 
 constexpr std::uint32_t binary_version = 6;
-constexpr std::size_t most_sizes = 4;  // of a variable
+constexpr std::size_t max_sizes = 4;  // of a variable
 // Indexed by their numbers in the file.
 constexpr DType variable_types[] = {DType::f32, DType::i8, DType::i16, DType::i32, DType::f16, DType::bf16};
 // The smallest sizes. A variable has a name (its length and a zero), number of dimensions, type, bytes; an
 // alias two names.
-constexpr std::size_t least_variable = 9, least_alias = 6;
+constexpr std::size_t min_variable = 9, min_alias = 6;
 
 template <class Number>
 Number element(std::span<const std::byte> data, std::size_t i) {
@@ -58,9 +58,9 @@ CTranslate2::CTranslate2(std::span<const std::byte> bytes, std::string source) :
         source_, binary_version, version);
   spec_ = read_name(cursor, "the spec's name");
   revision_ = cursor.number<std::uint32_t>("the spec's revision");
-  const auto variables = cursor.count<std::uint32_t>(least_variable, "variables");
+  const auto variables = cursor.count<std::uint32_t>(min_variable, "variables");
   for (std::uint64_t i = 0; i < variables; ++i) read_variable(cursor);
-  const auto aliases = cursor.count<std::uint32_t>(least_alias, "aliases");
+  const auto aliases = cursor.count<std::uint32_t>(min_alias, "aliases");
   for (std::uint64_t i = 0; i < aliases; ++i) read_alias(cursor);
   if (cursor.left() > 0)
     fail("{}: expected the end of the file after {} variables and {} aliases, found {} more bytes", source_,
@@ -82,8 +82,8 @@ void CTranslate2::read_variable(ByteCursor& cursor) {
   const std::string what = "variable " + shown(Json(name));
   CTranslate2Variable variable;
   const std::size_t sizes = cursor.number<std::uint8_t>(what);
-  if (sizes > most_sizes)
-    fail("{}: {}: expected at most {} dimensions, found {}", source_, what, most_sizes, sizes);
+  if (sizes > max_sizes)
+    fail("{}: {}: expected at most {} dimensions, found {}", source_, what, max_sizes, sizes);
   std::uint64_t count = 1;
   for (std::size_t i = 0; i < sizes; ++i) {
     const auto size = cursor.number<std::uint32_t>(what);

@@ -17,7 +17,7 @@ namespace attend {
 namespace {
 
 constexpr std::string_view letters = "GGUF";
-constexpr std::size_t most_dimensions = 4;
+constexpr std::size_t max_dimensions = 4;
 
 std::string shown_name(std::string_view name) {
   return shown(Json(std::string(name)));
@@ -120,8 +120,8 @@ struct Place {
 Place read_tensor(ByteCursor& cursor, const std::string& source, const std::string& what,
                   GgufTensor& tensor) {
   const auto dimensions = cursor.number<std::uint32_t>(what);
-  if (dimensions == 0 || dimensions > most_dimensions)
-    fail("{}: {}: expected 1 to {} dimensions, found {}", source, what, most_dimensions, dimensions);
+  if (dimensions == 0 || dimensions > max_dimensions)
+    fail("{}: {}: expected 1 to {} dimensions, found {}", source, what, max_dimensions, dimensions);
   for (std::uint32_t i = 0; i < dimensions; ++i) {
     const auto size = cursor.number<std::uint64_t>(what);
     if (size == 0 || size > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))

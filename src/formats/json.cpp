@@ -16,8 +16,8 @@
 namespace attend {
 namespace {
 
-constexpr std::size_t most_depth = 128;
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 28;  // the largest known tokenizer.json has 34 MB
+constexpr std::size_t max_depth = 128;
+constexpr std::uint64_t max_bytes = std::uint64_t{1} << 28;  // the largest known tokenizer.json has 34 MB
 
 // `text` must be valid UTF-8.
 std::string shortened(std::string text, std::size_t most) {
@@ -83,7 +83,7 @@ class Builder : public nlohmann::json_sax<Json> {
   };
 
   bool open(Json::value_t kind) {
-    if (open_.size() == most_depth) fail("{}: nested deeper than {} levels", source_, most_depth);
+    if (open_.size() == max_depth) fail("{}: nested deeper than {} levels", source_, max_depth);
     open_.push_back({kind, {}, {}});
     return true;
   }
@@ -165,7 +165,7 @@ Json parse_json(std::string_view text, std::string_view source, Duplicates dupli
 }
 
 Json read_json(const std::filesystem::path& path) {
-  const std::string text = read_file(path, most_bytes);
+  const std::string text = read_file(path, max_bytes);
   return parse_json(without_byte_order_mark(text, path.string()), path.string());
 }
 

@@ -179,9 +179,9 @@ class Machine {
     return containers_[get<Container>(value, "a tuple").index];
   }
   std::vector<std::int64_t> numbers_of(const Value& value) const {
-    constexpr std::size_t most_dimensions = 64;
+    constexpr std::size_t max_dimensions = 64;
     const std::vector<Value> items = items_of(value);
-    if (items.size() > most_dimensions) damaged("a tensor has too many dimensions");
+    if (items.size() > max_dimensions) damaged("a tensor has too many dimensions");
     std::vector<std::int64_t> numbers;
     for (const Value& item : items) numbers.push_back(get<std::int64_t>(item, "a number"));
     return numbers;

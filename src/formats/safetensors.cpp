@@ -17,7 +17,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "tensors are used where they lie in the file");
 
-constexpr std::uint64_t most_header_bytes = 100'000'000;  // the reference implementation's limit
+constexpr std::uint64_t max_header_bytes = 100'000'000;  // the reference implementation's limit
 constexpr const char* metadata_key = "__metadata__";
 
 struct Kind {
@@ -131,9 +131,9 @@ std::string_view header_of(std::span<const std::byte> bytes, const std::string& 
   if (bytes.size() < sizeof length)
     fail("{}: not a safetensors file: expected at least 8 bytes, found {}", source, bytes.size());
   std::memcpy(&length, bytes.data(), sizeof length);
-  if (length > most_header_bytes)
+  if (length > max_header_bytes)
     fail("{}: not a safetensors file: expected a header of at most {} bytes, found {}", source,
-         most_header_bytes, length);
+         max_header_bytes, length);
   if (length > bytes.size() - sizeof length)
     fail("{}: cut off: expected a header of {} bytes, found {}", source, length,
          bytes.size() - sizeof length);
@@ -207,8 +207,8 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
   constexpr std::size_t alignment = 8;
   text.resize((text.size() + alignment - 1) / alignment * alignment, ' ');
   const std::uint64_t length = text.size();
-  if (length > most_header_bytes)
-    fail("{}: expected a header of at most {} bytes, found {}", target, most_header_bytes, length);
+  if (length > max_header_bytes)
+    fail("{}: expected a header of at most {} bytes, found {}", target, max_header_bytes, length);
 
   AtomicFile file(path);
   file.write(std::as_bytes(std::span(&length, 1)));

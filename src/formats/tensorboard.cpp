@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 static_assert(std::endian::native == std::endian::little, "records hold little-endian numbers");
 
-constexpr std::size_t most_pending = std::size_t{1} << 16;
+constexpr std::size_t max_pending = std::size_t{1} << 16;
 
 // Field numbers of event.proto and summary.proto.
 enum EventField { wall_time_field = 1, step_field = 2, file_version_field = 3, summary_field = 5 };
@@ -127,7 +127,7 @@ TensorBoardWriter::~TensorBoardWriter() {
 
 void TensorBoardWriter::scalar(std::string_view tag, std::int64_t step, double value) {
   pending_ += tensorboard_record(scalar_event(now(), tag, step, value));
-  if (pending_.size() >= most_pending) flush();
+  if (pending_.size() >= max_pending) flush();
 }
 
 void TensorBoardWriter::flush() {

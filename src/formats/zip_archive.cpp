@@ -45,10 +45,10 @@ class Archive {
   };
   // From the record at the end of the file, after which a comment of up to 64 KB may follow.
   Directory find_directory() const {
-    constexpr std::uint64_t size = 22, most_comment = 0xffff;
+    constexpr std::uint64_t size = 22, max_comment = 0xffff;
     if (file_.size() < size) damaged();
     const std::uint64_t last = file_.size() - size;
-    for (std::uint64_t at = last + 1; at-- > 0 && last - at <= most_comment;) {
+    for (std::uint64_t at = last + 1; at-- > 0 && last - at <= max_comment;) {
       if (!is(at, kEnd)) continue;
       if (at < 20 || !is(at - 20, kEnd64Locator))
         return {number<std::uint32_t>(at + 16), number<std::uint16_t>(at + 10)};

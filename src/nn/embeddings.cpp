@@ -21,7 +21,7 @@ void check_range(const Tensor& values, std::int64_t count, const char* what, con
 
 constexpr const char* kTooLong = "; the text is longer than the model can read";
 // Limits a growing table: an id may be any number, but memory is finite.
-constexpr std::int64_t kMostRows = 1 << 20;
+constexpr std::int64_t kMaxRows = 1 << 20;
 
 // How positions are mapped to rows of a table.
 struct Numbering {
@@ -106,8 +106,8 @@ void EmbeddingsImpl::reach(const Tensor& rows, const char* what) {
   auto* fixed = std::get_if<SinusoidalPositions>(&spec_.positions);
   const std::int64_t last = rows.max().item<std::int64_t>();
   const std::lock_guard lock(growing_);
-  if (fixed && fixed->grows && last >= positions.size(0) && last < kMostRows) {
-    fixed->count = std::min(kMostRows, 2 * last) - fixed->offset;
+  if (fixed && fixed->grows && last >= positions.size(0) && last < kMaxRows) {
+    fixed->count = std::min(kMaxRows, 2 * last) - fixed->offset;
     positions = sinusoidal_positions(*fixed, spec_.width).to(positions.type());
   }
   check_range(rows, positions.size(0), what, kTooLong);

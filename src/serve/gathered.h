@@ -43,7 +43,7 @@ class Gathered {
   }
 
  private:
-  static constexpr std::size_t kMost = 1024;  // inputs of a batch, if it has more than one job
+  static constexpr std::size_t kMax = 1024;  // inputs of a batch, if it has more than one job
 
   struct Job {
     std::vector<In> in;
@@ -56,7 +56,7 @@ class Gathered {
     std::vector<Job*> lot;
     for (std::size_t inputs = 0; !waiting_.empty(); waiting_.pop_front()) {
       inputs += waiting_.front()->in.size();
-      if (!lot.empty() && inputs > kMost) break;
+      if (!lot.empty() && inputs > kMax) break;
       lot.push_back(waiting_.front());
     }
     return lot;

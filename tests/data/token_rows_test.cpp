@@ -130,7 +130,7 @@ TEST_F(TokenRowsOfFiles, AreKeptByContent) {
   tokenize_documents(tokenizer_, {copy}, other);
   EXPECT_EQ(files(), 5);
   TokenizeOptions small = cached();
-  small.most_in_memory = 1000;
+  small.max_in_memory = 1000;
   tokenize_documents(tokenizer_, {directory_.file("b.txt", "Small.")}, small);
   EXPECT_EQ(files(), 5);
 }

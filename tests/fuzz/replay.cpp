@@ -17,7 +17,7 @@ namespace {
 
 using attend::fuzz::seeds;
 
-constexpr std::size_t most_size = 1 << 16;
+constexpr std::size_t max_size = 1 << 16;
 
 void try_input(const std::string& input) {
   LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
@@ -30,7 +30,7 @@ class Mutator {
   std::string make() {
     std::string text = seeds_[below(seeds_.size())];
     for (std::size_t count = 1 + below(4); count > 0; --count) change(text);
-    if (text.size() > most_size) text.resize(most_size);
+    if (text.size() > max_size) text.resize(max_size);
     return text;
   }
 

@@ -104,7 +104,7 @@ inline void expect_same_as_alone(const PretrainedModel& model, const Asked& aske
   }
 }
 
-inline std::int64_t most_steps(const Asked& asked) {
+inline std::int64_t max_steps(const Asked& asked) {
   return asked.settings["max_new_tokens"].get<std::int64_t>();
 }
 

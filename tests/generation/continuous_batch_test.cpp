@@ -28,7 +28,7 @@ TEST_P(Together, AsAloneInLittleMemory) {
   for (Asked& asked : all) {  // within the positions of the smallest models
     const std::int64_t room =
         model.network()->is_encoder_decoder() ? 18 : 24 - static_cast<std::int64_t>(asked.prompt.size());
-    asked.settings["max_new_tokens"] = std::min(most_steps(asked), room);
+    asked.settings["max_new_tokens"] = std::min(max_steps(asked), room);
     const bool one_text =
         !asked.settings.contains("num_beams") && !asked.settings.contains("num_return_sequences");
     if (!model.network()->is_encoder_decoder() && one_text && asked.seed % 3 == 0)
@@ -52,7 +52,7 @@ TEST_P(Together, AsAloneInLittleMemory) {
   std::int64_t bound = 0;  // bound of the steps that a request and those before it may take
   for (const Asked& asked : all) {
     expect_same_as_alone(model, asked);
-    bound = std::max(bound, asked.arrival) + most_steps(asked);
+    bound = std::max(bound, asked.arrival) + max_steps(asked);
     EXPECT_LE(asked.end_step, bound);
   }
 }
@@ -149,7 +149,7 @@ TEST(ContinuousBatch, ServesManyThreads) {
       clients.emplace_back([&] {
         for (std::size_t i = 0; i < mine.size(); ++i) {
           Asked& asked = mine[i];
-          asked.settings["max_new_tokens"] = std::min<std::int64_t>(most_steps(asked), 10);
+          asked.settings["max_new_tokens"] = std::min<std::int64_t>(max_steps(asked), 10);
           BatchRequest request{{asked.prompt, {}, {}},
                                batch.prepare(config_of(model, asked.settings), asked.seed)};
           request.on_token = [&](std::size_t text, const ChosenToken& token) {

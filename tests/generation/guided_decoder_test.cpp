@@ -76,7 +76,7 @@ std::vector<Prompt> make_guided_prompts() {
 
 struct GuidedCase {
   const char* model;
-  std::size_t least_others;  // texts that differ from those without guidance
+  std::size_t min_others;  // texts that differ from those without guidance
 };
 class Guided : public testing::TestWithParam<GuidedCase> {};
 INSTANTIATE_TEST_SUITE_P(Guidance, Guided,
@@ -96,7 +96,7 @@ TEST_P(Guided, IsTheFormula) {
       others += texts[i].ids == plain[i].ids ? 0 : 1;
     }
   }
-  EXPECT_GE(others, GetParam().least_others);
+  EXPECT_GE(others, GetParam().min_others);
 }
 
 TEST(Guidance, IsTheSameWithGuessesAndAlone) {

@@ -77,7 +77,7 @@ TEST(Processors, BadWords) {
   EXPECT_EQ(process(config, {1, 1, 1, 1}, {1, 2}), (Row{kNever, 1, 1, 1}));
 }
 
-TEST(Processors, LeastLengthHoldsBackEveryEnd) {
+TEST(Processors, MinLengthHoldsBackEveryEnd) {
   GenerationConfig config;
   config.eos_token_id = {1, 3, 77};
   config.min_new_tokens = 2;
@@ -154,10 +154,10 @@ TEST(Processors, SequenceBiasAddsUp) {
 }
 
 TEST(Processors, InvalidValuesBecomeNumbers) {
-  constexpr float kMost = std::numeric_limits<float>::max();
+  constexpr float kMax = std::numeric_limits<float>::max();
   GenerationConfig config;
   config.remove_invalid_values = true;
-  EXPECT_EQ(process(config, {NAN, INFINITY, kNever, 3}, {0}), (Row{0, kMost, -kMost, 3}));
+  EXPECT_EQ(process(config, {NAN, INFINITY, kNever, 3}, {0}), (Row{0, kMax, -kMax, 3}));
 }
 
 TEST(Processors, EndsGrowAndWhatIsRuledOutStaysSo) {

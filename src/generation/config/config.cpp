@@ -24,7 +24,7 @@ void check_id(const std::optional<std::int64_t>& id, std::int64_t vocabulary, co
   if (id) check_ids({&*id, 1}, vocabulary, name);
 }
 
-void check_least(double value, double least, const char* name) {
+void check_min(double value, double least, const char* name) {
   if (!(value >= least) || !std::isfinite(value))
     fail("{}: expected a number of at least {}, found {}", name, least, value);
 }
@@ -66,7 +66,7 @@ void GenerationConfig::check(std::int64_t vocabulary) const {
   check_range(presence_penalty, -kLargestChange, kLargestChange, "presence_penalty");
   check_range(frequency_penalty, -kLargestChange, kLargestChange, "frequency_penalty");
   check_factor(encoder_repetition_penalty, "encoder_repetition_penalty");
-  check_least(dry.multiplier, 0, "dry_multiplier");
+  check_min(dry.multiplier, 0, "dry_multiplier");
   check_above(dry.base, 0, "dry_base");
   if (!std::isfinite(length_penalty)) fail("length_penalty: expected a number, found {}", length_penalty);
   for (const auto& word : bad_words_ids) check_ids(word, vocabulary, "bad_words_ids");
@@ -114,15 +114,15 @@ void GenerationConfig::check_sampling() const {
   check_above(typical_p, 0, "typical_p");
   check_range(epsilon_cutoff, 0, 1, "epsilon_cutoff");
   check_range(eta_cutoff, 0, 1, "eta_cutoff");
-  check_least(dynatemp_range, 0, "dynatemp_range");
-  check_least(dynatemp_exponent, 0, "dynatemp_exponent");
+  check_min(dynatemp_range, 0, "dynatemp_range");
+  check_min(dynatemp_exponent, 0, "dynatemp_exponent");
   check_range(xtc_probability, 0, 1, "xtc_probability");
   check_range(xtc_threshold, 0, 1, "xtc_threshold");
 }
 
 void GenerationConfig::check_mirostat() const {
   check_above(mirostat.surprise, 0, "mirostat_tau");
-  check_least(mirostat.rate, 0, "mirostat_eta");
+  check_min(mirostat.rate, 0, "mirostat_eta");
   if (!do_sample || num_beams > 1)
     fail("mirostat: it is about tokens that are drawn one at a time; set do_sample and leave out num_beams");
   if (top_p < 1 || min_p || typical_p < 1 || epsilon_cutoff > 0 || eta_cutoff > 0 || xtc_probability > 0)

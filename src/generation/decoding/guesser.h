@@ -8,17 +8,17 @@ namespace attend {
 class Guesser {
  public:
   // `most`: the number of tokens at a time.
-  explicit Guesser(std::int64_t most) : most_(static_cast<std::size_t>(most)) {}
+  explicit Guesser(std::int64_t most) : max_(static_cast<std::size_t>(most)) {}
   virtual ~Guesser() = default;
   Guesser(const Guesser&) = delete;
   Guesser& operator=(const Guesser&) = delete;
 
-  std::size_t most() const { return most_; }
+  std::size_t most() const { return max_; }
   // At most `count` tokens that may follow `text`, perhaps none. From call to call the text only grows.
   virtual std::vector<std::int64_t> guess(std::span<const std::int64_t> text, std::size_t count) = 0;
 
  private:
-  std::size_t most_;
+  std::size_t max_;
 };
 
 // The decoder's likeliest next token after the sequence has also read these tokens.

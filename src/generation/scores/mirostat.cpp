@@ -39,21 +39,22 @@ std::size_t Mirostat::first_version(std::span<const double> p, std::size_t vocab
   }
   const double exponent = products / squares, over = exponent - 1;
   const double n = static_cast<double>(vocabulary);
-  const double k = std::pow(over * std::exp2(most_) / (1 - std::pow(n, -over)), 1 / exponent);
+  const double k = std::pow(over * std::exp2(max_surprise_) / (1 - std::pow(n, -over)), 1 / exponent);
   // NaN: all are equally likely, or there are too few to tell.
   return std::isnan(k) ? p.size() : static_cast<std::size_t>(std::clamp(k, 1.0, n));
 }
 
 // Algorithm 2: tokens with a surprise of at most mu.
 std::size_t Mirostat::second_version(std::span<const double> p) const {
-  const auto surprising = std::ranges::find_if(p, [&](double one) { return -std::log2(one) > most_; });
+  const auto surprising =
+      std::ranges::find_if(p, [&](double one) { return -std::log2(one) > max_surprise_; });
   return static_cast<std::size_t>(surprising - p.begin());
 }
 
 void Mirostat::learn(std::span<const float> scores, std::int64_t token) {
   if (target_.version == 0) return;
   const double surprise = -static_cast<double>(log_probability(scores, token)) / std::numbers::ln2;
-  most_ -= target_.rate * (surprise - target_.surprise);
+  max_surprise_ -= target_.rate * (surprise - target_.surprise);
 }
 
 }  // namespace attend

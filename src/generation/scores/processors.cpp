@@ -33,7 +33,7 @@ LogitsProcessors::LogitsProcessors(const GenerationConfig& config, std::shared_p
     add(encoder_no_repeat_ngram(config.encoder_no_repeat_ngram_size));
   if (!config.bad_words_ids.empty()) add(bad_words(config.bad_words_ids, ends));
   if (!ends.empty() && (config.min_length > 0 || config.min_new_tokens.value_or(0) > 0))
-    add(least_length(ends));
+    add(min_length(ends));
   if (config.forced_bos_token_id) add(forced_second(*config.forced_bos_token_id));
   if (!config.forced_eos_token_id.empty()) add(forced_last(config.forced_eos_token_id));
   if (config.remove_invalid_values) add(remove_invalid_values());

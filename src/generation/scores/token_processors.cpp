@@ -47,9 +47,9 @@ class SequenceBiases : public LogitsProcessor {
   std::vector<SequenceBias> biases_;
 };
 
-class LeastLength : public LogitsProcessor {
+class MinLength : public LogitsProcessor {
  public:
-  explicit LeastLength(Tokens ends) : ends_(std::move(ends)) {}
+  explicit MinLength(Tokens ends) : ends_(std::move(ends)) {}
   void apply(std::span<float> scores, const ProcessorContext& context) const override {
     if (length_of(context) >= context.limits.least) return;
     for (const std::int64_t end : ends_) forbid(scores, end);
@@ -78,8 +78,8 @@ class Forced : public LogitsProcessor {
 class RemoveInvalidValues : public LogitsProcessor {
  public:
   void apply(std::span<float> scores, const ProcessorContext&) const override {
-    constexpr float kMost = std::numeric_limits<float>::max();
-    for (float& score : scores) score = std::isnan(score) ? 0 : std::clamp(score, -kMost, kMost);
+    constexpr float kMax = std::numeric_limits<float>::max();
+    for (float& score : scores) score = std::isnan(score) ? 0 : std::clamp(score, -kMax, kMax);
   }
 };
 
@@ -147,8 +147,8 @@ Processor bad_words(const std::vector<Tokens>& words, const Tokens& ends) {
   return std::make_unique<SequenceBiases>(biases);
 }
 
-Processor least_length(const Tokens& ends) {
-  return std::make_unique<LeastLength>(ends);
+Processor min_length(const Tokens& ends) {
+  return std::make_unique<MinLength>(ends);
 }
 
 Processor forced_second(std::int64_t token) {

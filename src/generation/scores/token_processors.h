@@ -9,7 +9,7 @@ Processor sequence_bias(const std::vector<SequenceBias>& biases);
 Processor bad_words(const std::vector<std::vector<std::int64_t>>& words,
                     const std::vector<std::int64_t>& ends);
 // min_length and min_new_tokens: both are LengthLimits::least.
-Processor least_length(const std::vector<std::int64_t>& ends);
+Processor min_length(const std::vector<std::int64_t>& ends);
 Processor forced_second(std::int64_t token);
 Processor forced_last(const std::vector<std::int64_t>& tokens);  // one of them
 Processor remove_invalid_values();

@@ -176,14 +176,14 @@ class Bpe : public Model {
 
   void merge(std::vector<TokenPart>& parts, ModelScratch& scratch) const {
     if (parts.size() < 2) return;
-    if (parts.size() <= most_scanned && dropout(scratch) == 0)
+    if (parts.size() <= max_scanned && dropout(scratch) == 0)
       merge_short(parts);
     else
       merge_long(parts, dropout(scratch), scratch.random);
   }
 
   void merge_short(std::vector<TokenPart>& parts) const {
-    std::array<MergeTable::Merge, most_scanned> merges;  // [i] joins parts i and i + 1
+    std::array<MergeTable::Merge, max_scanned> merges;  // [i] joins parts i and i + 1
     std::size_t count = parts.size();
     for (std::size_t i = 0; i + 1 < count; ++i) merges[i] = merges_.find(parts[i].id, parts[i + 1].id);
     while (count > 1) {
@@ -259,7 +259,7 @@ class Bpe : public Model {
     std::erase_if(parts, [](const TokenPart& part) { return part.id < 0; });
   }
 
-  static constexpr std::size_t most_scanned = 48;
+  static constexpr std::size_t max_scanned = 48;
 
   std::string unknown_, prefix_, suffix_;
   float dropout_;

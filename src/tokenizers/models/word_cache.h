@@ -29,7 +29,7 @@ struct TokenPart {
 // Longer words are in a hash table that is cleared when it is full.
 class WordCache {
  public:
-  static constexpr std::size_t most_length = 256;  // longer words are rarely repeated
+  static constexpr std::size_t max_length = 256;  // longer words are rarely repeated
 
   // A short word and its tokens. Up to three tokens are stored here, as for most words; more are stored in
   // more_.
@@ -76,7 +76,7 @@ class WordCache {
   }
   // After find(key).
   void insert(const Key& key, std::span<const TokenPart> parts) {
-    if (parts.size() > most_count) return;
+    if (parts.size() > max_count) return;
     Entry entry{{key.low, key.high}, {}, {}, static_cast<std::uint8_t>(parts.size())};
     if (parts.size() <= entry.ids.size()) {
       for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -85,7 +85,7 @@ class WordCache {
             static_cast<std::uint8_t>(parts[i].length | parts[i].literal << 6 | parts[i].shared << 7);
       }
     } else {
-      if (more_.size() > most_more) clear_short_words();
+      if (more_.size() > max_more) clear_short_words();
       entry.ids[0] = static_cast<TokenId>(more_.size());
       more_.insert(more_.end(), parts.begin(), parts.end());
     }
@@ -120,9 +120,9 @@ class WordCache {
     return found == long_words_.end() ? nullptr : &found->second;
   }
   void insert_long(std::string_view word, std::span<const TokenPart> parts) {
-    if (word.size() > most_length) return;
+    if (word.size() > max_length) return;
     const std::size_t bytes = word.size() + parts.size() * sizeof(TokenPart) + bytes_of_entry;
-    if (long_bytes_ + bytes > most_long_bytes) {
+    if (long_bytes_ + bytes > max_long_bytes) {
       long_words_.clear();
       long_bytes_ = 0;
     }
@@ -132,8 +132,8 @@ class WordCache {
 
  private:
   static constexpr int set_bits = 16;  // 4 MiB
-  static constexpr std::size_t most_count = 255, most_more = std::size_t{1} << 18;
-  static constexpr std::size_t most_long_bytes = std::size_t{8} << 20, bytes_of_entry = 96;  // approximately
+  static constexpr std::size_t max_count = 255, max_more = std::size_t{1} << 18;
+  static constexpr std::size_t max_long_bytes = std::size_t{8} << 20, bytes_of_entry = 96;  // approximately
 
   std::span<const TokenPart> more(const Entry& entry) const {
     return std::span(more_).subspan(static_cast<std::size_t>(entry.ids[0]), entry.count);

@@ -77,7 +77,7 @@ void SentencePieceBase::tokenize_by_words(std::string_view text, WordCache& cach
     bool is_short;
     WordCache::Key key;
   };
-  const std::size_t most_scores = most_sure_scores();
+  const std::size_t max_scores = max_sure_scores();
   std::size_t scores = 0;  // upper bound of the number of scores added so far
   // The sum of the scores of text[0, summed), for words whose parts depend on it. All ways to divide the text
   // meet at the borders, so it is enough to continue from the last such word.
@@ -95,7 +95,7 @@ void SentencePieceBase::tokenize_by_words(std::string_view text, WordCache& cach
   };
   const auto add_word = [&](const Word& word) {
     const std::size_t first = parts.size();
-    if (scores + word.text.size() > most_scores) {
+    if (scores + word.text.size() > max_scores) {
       add_in_context(word.text);
     } else if (const WordCache::Entry* entry = word.is_short ? cache.find(word.key) : nullptr) {
       cache.append(*entry, parts);
@@ -111,7 +111,7 @@ void SentencePieceBase::tokenize_by_words(std::string_view text, WordCache& cach
       parts.resize(first);
       add_in_context(word.text);
     }
-    if (text.size() <= most_scores) return;  // there cannot be too many
+    if (text.size() <= max_scores) return;  // there cannot be too many
     for (std::size_t i = first; i < parts.size(); ++i)
       scores += parts[i].id == unknown_ ? parts[i].length : 1;
   };

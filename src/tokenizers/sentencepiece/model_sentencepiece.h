@@ -34,11 +34,11 @@ class SentencePieceBase : public Model {
   // Unigram's sums are rounded, so how a word is divided may depend on the sum of the scores before it.
   struct Segmentation {
     float sum;  // after the word
-    bool sure;  // the word has the same parts after any sum of at most most_sure_scores()
+    bool sure;  // the word has the same parts after any sum of at most max_sure_scores()
   };
   // Appends the parts of a normalized text, or of a word of it, to `parts`, in order.
   virtual Segmentation segment(std::string_view text, float sum_before, Parts& parts) const = 0;
-  virtual std::size_t most_sure_scores() const = 0;
+  virtual std::size_t max_sure_scores() const = 0;
 
   // The possible pieces of a text: normal, user-defined and unused ones. The value is the piece.
   const Trie& trie() const { return trie_; }

@@ -59,13 +59,13 @@ class SentencePieceBpe : public SentencePieceBase {
   // it is split: the two that were last neighbours anywhere in the text, whether joined or not.
   using Splits = std::unordered_map<std::string_view, std::uint32_t>;
 
-  std::size_t most_sure_scores() const override { return SIZE_MAX; }
+  std::size_t max_sure_scores() const override { return SIZE_MAX; }
 
   Segmentation segment(std::string_view text, float, Parts& parts) const override {
     Workspace workspace;
     Symbols symbols = symbols_of(text, &workspace);
     Splits splits;
-    if (symbols.size() <= most_scanned && !has_unused())
+    if (symbols.size() <= max_scanned && !has_unused())
       merge_short(text, symbols);
     else
       merge_long(text, symbols, splits);
@@ -79,8 +79,8 @@ class SentencePieceBpe : public SentencePieceBase {
   // split is unknown; below this many levels it is not split, as in SentencePiece.
   void add_used(std::string_view text, const Part& part, const Splits& splits, Parts& parts,
                 int level = 0) const {
-    static constexpr int most_levels = 100;
-    if (part.piece == no_piece || info(part.piece).type != Type::unused || level > most_levels)
+    static constexpr int max_levels = 100;
+    if (part.piece == no_piece || info(part.piece).type != Type::unused || level > max_levels)
       return parts.push_back(part);
     const auto split = splits.find(text.substr(part.begin, part.end - part.begin));
     if (split == splits.end()) return parts.push_back({part.begin, part.end, no_piece});
@@ -97,7 +97,7 @@ class SentencePieceBpe : public SentencePieceBase {
       float score;
       Trie::Node node;
     };
-    std::array<Pair, most_scanned> pairs;  // [i]: symbols i and i + 1 together
+    std::array<Pair, max_scanned> pairs;  // [i]: symbols i and i + 1 together
     std::size_t count = symbols.size();
     const auto look_up = [&](std::size_t i) {
       const Trie::Node node = join(text, symbols[i], symbols[i + 1]);
@@ -166,7 +166,7 @@ class SentencePieceBpe : public SentencePieceBase {
     }
   }
 
-  static constexpr std::size_t most_scanned = 48;
+  static constexpr std::size_t max_scanned = 48;
 
   Trie frozen_;
 };

@@ -31,7 +31,7 @@ class SentencePieceUnigram : public SentencePieceBase {
         most = std::max(most, static_cast<float>(piece.text.size()) * std::abs(greatest_) + 1);
     for (const SentencePieceFile::Piece& piece : file.pieces) scores_.push_back(score_of(piece));
     const float count = 16384 / most;
-    most_sure_scores_ = count < 1e6F ? static_cast<std::size_t>(count) : 0;  // NaN if the file is damaged
+    max_sure_scores_ = count < 1e6F ? static_cast<std::size_t>(count) : 0;  // NaN if the file is damaged
   }
 
  private:
@@ -56,7 +56,7 @@ class SentencePieceUnigram : public SentencePieceBase {
   // After other words, a word's sums start with theirs and are rounded differently: by half of 2^-10 each
   // below 2^14. Two ways to divide n characters have at most 2 n sums, so a margin of 0.001 n is safe.
   static constexpr float margin_per_byte = 0.001F;
-  std::size_t most_sure_scores() const override { return most_sure_scores_; }
+  std::size_t max_sure_scores() const override { return max_sure_scores_; }
 
   Segmentation segment(std::string_view text, float sum_before, Parts& parts) const override {
     Workspace workspace;
@@ -101,7 +101,7 @@ class SentencePieceUnigram : public SentencePieceBase {
 
   std::vector<float> scores_;  // by piece, see score_of
   float unknown_score_, greatest_;
-  std::size_t most_sure_scores_;
+  std::size_t max_sure_scores_;
 };
 
 }  // namespace

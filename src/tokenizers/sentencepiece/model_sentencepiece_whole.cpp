@@ -23,7 +23,7 @@ class SentencePieceWhole : public SentencePieceBase {
   }
 
  private:
-  std::size_t most_sure_scores() const override { return std::numeric_limits<std::size_t>::max(); }
+  std::size_t max_sure_scores() const override { return std::numeric_limits<std::size_t>::max(); }
 
   Segmentation segment(std::string_view text, float, Parts& parts) const override {
     for (std::size_t at = 0; at < text.size();) {

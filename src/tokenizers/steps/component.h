@@ -11,10 +11,10 @@
 namespace attend::tokenizers {
 
 // Limit for Sequences within Sequences; real files have two levels.
-constexpr int most_component_depth = 32;
+constexpr int max_component_depth = 32;
 
 inline std::string component_type(const Json& json, const std::string& source, int depth) {
-  if (depth > most_component_depth) fail("{}: more than {} nested Sequences", source, most_component_depth);
+  if (depth > max_component_depth) fail("{}: more than {} nested Sequences", source, max_component_depth);
   return Fields(json, source).text({"type"});
 }
 

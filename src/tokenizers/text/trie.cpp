@@ -20,7 +20,7 @@ class TrieBuilder {
 
  private:
   static constexpr std::size_t block = 256;
-  static constexpr int most_attempts = 32;
+  static constexpr int max_attempts = 32;
 
   // The entries [first, last) share their first `depth` bytes, which lead to the unit (0: the root).
   struct Task {
@@ -66,7 +66,7 @@ class TrieBuilder {
   // A position for the children labels_.
   std::uint32_t find_place() {
     int attempts = 0;
-    for (std::size_t i = free_.size(); i-- > 0 && attempts < most_attempts;) {
+    for (std::size_t i = free_.size(); i-- > 0 && attempts < max_attempts;) {
       if (units_[free_[i]].label != 0) {
         free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));  // near the end
         continue;

@@ -18,11 +18,11 @@ namespace attend::tokenizers {
 namespace {
 
 // SentencePiece's settings, which `tokenizers` uses too.
-constexpr std::size_t most_seeds = 1'000'000;
+constexpr std::size_t max_seeds = 1'000'000;
 constexpr std::uint32_t longest_piece = 16;  // in characters
 constexpr int steps_per_round = 2;           // of expectation maximization between two prunings
 constexpr double kept_per_round = 0.75;
-constexpr double least_expected = 0.5;  // pieces that are expected less often are dropped
+constexpr double min_expected = 0.5;  // pieces that are expected less often are dropped
 
 // The derivative of the logarithm of the gamma function, for x > 0: its asymptotic series around x - 1/2.
 double digamma(double x) {
@@ -108,8 +108,8 @@ class UnigramTrainer {
     std::sort(found.begin(), found.end(), [&](const Substring& a, const Substring& b) {
       return weight(a) != weight(b) ? weight(a) > weight(b) : view(a) > view(b);
     });
-    if (by_count_.size() + found.size() > most_seeds)
-      found.resize(most_seeds - std::min(most_seeds, by_count_.size()));
+    if (by_count_.size() + found.size() > max_seeds)
+      found.resize(max_seeds - std::min(max_seeds, by_count_.size()));
 
     std::vector<UnigramPiece> pieces = {{"", 0}};
     double sum = 0;
@@ -154,7 +154,7 @@ class UnigramTrainer {
     std::vector<UnigramPiece> pieces = {{"", 0}};
     double sum = 0;
     for (std::size_t i = unknown_piece + 1; i < model.pieces.size(); ++i) {
-      if (expected[i] < least_expected) continue;
+      if (expected[i] < min_expected) continue;
       pieces.push_back({std::move(model.pieces[i].text), digamma(expected[i])});
       sum += expected[i];
     }

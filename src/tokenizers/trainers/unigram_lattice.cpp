@@ -15,7 +15,7 @@ UnigramModel::UnigramModel(std::vector<UnigramPiece> all) : pieces(std::move(all
   std::vector<Trie::Entry> texts;
   for (std::size_t i = unknown_piece + 1; i < pieces.size(); ++i) {
     texts.push_back({pieces[i].text, static_cast<TokenId>(i)});
-    least_score = std::min(least_score, pieces[i].score);
+    min_score = std::min(min_score, pieces[i].score);
   }
   trie = Trie(std::move(texts));
 }
@@ -33,7 +33,7 @@ void UnigramLattice::set(std::string_view word) {
       nodes_.push_back({at, at + static_cast<std::uint32_t>(length), piece, model_.pieces[piece].score});
       single = single || length == first;
     });
-    if (!single) nodes_.push_back({at, at + first, unknown_piece, model_.least_score - unknown_penalty});
+    if (!single) nodes_.push_back({at, at + first, unknown_piece, model_.min_score - unknown_penalty});
     at += first;
   }
   groups_.push_back(nodes_.size());

@@ -19,7 +19,7 @@ constexpr std::uint32_t unknown_piece = 0;  // the index of the piece for unknow
 struct UnigramModel {
   std::vector<UnigramPiece> pieces;
   Trie trie;
-  double least_score = 0;
+  double min_score = 0;
 
   explicit UnigramModel(std::vector<UnigramPiece> all);
 };
@@ -48,17 +48,17 @@ class UnigramLattice {
   class LogSum {
    public:
     void add(double term) {
-      if (term <= most_) {
-        sum_ += std::exp(term - most_);
+      if (term <= max_) {
+        sum_ += std::exp(term - max_);
       } else {
-        sum_ = sum_ * std::exp(most_ - term) + 1;
-        most_ = term;
+        sum_ = sum_ * std::exp(max_ - term) + 1;
+        max_ = term;
       }
     }
-    double value() const { return most_ + std::log(sum_); }
+    double value() const { return max_ + std::log(sum_); }
 
    private:
-    double most_ = -std::numeric_limits<double>::infinity(), sum_ = 0;
+    double max_ = -std::numeric_limits<double>::infinity(), sum_ = 0;
   };
   struct Node {
     std::uint32_t begin, end, piece;
