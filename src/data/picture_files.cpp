@@ -57,13 +57,13 @@ struct Idx {
     if (bytes.size() < header || number(0) != magic)
       fail("{}: expected an IDX file of bytes in {} dimensions, which begins with 0x{:08x}", path.string(),
            Dimensions, magic);
-    constexpr std::uint64_t most = std::uint64_t{1} << 40;
+    constexpr std::uint64_t max = std::uint64_t{1} << 40;
     std::uint64_t size = 1;
     for (std::size_t i = 0; i < Dimensions; ++i) {
       sizes[i] = number(4 + 4 * i);
-      size = sizes[i] == 0 || size <= most / static_cast<std::uint64_t>(sizes[i])
+      size = sizes[i] == 0 || size <= max / static_cast<std::uint64_t>(sizes[i])
                  ? size * static_cast<std::uint64_t>(sizes[i])
-                 : most;
+                 : max;
       if (sizes[i] == 0) fail("{}: expected pictures or labels, found none", path.string());
     }
     data = bytes.subspan(header);

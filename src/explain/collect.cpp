@@ -123,9 +123,9 @@ class Collector {
     }
     Ids ids = {config.start()};
     if (!written.empty()) ids.insert(ids.end(), written.begin(), written.end() - 1);
-    const std::int64_t most = network_->decoder->max_positions();
-    if (static_cast<std::int64_t>(ids.size()) > most)
-      fail("the target has {} tokens, but the model reads {}: shorten it", ids.size(), most);
+    const std::int64_t max = network_->decoder->max_positions();
+    if (static_cast<std::int64_t>(ids.size()) > max)
+      fail("the target has {} tokens, but the model reads {}: shorten it", ids.size(), max);
     const TokenBatch batch = batch_of(ids, {});
     given_.target_ids = ops::tensor(ids, kLong);
     ExplainedSide side{.name = "target", .texts = {}, .tokens = readable.read(ids)};

@@ -53,8 +53,8 @@ ForeignMatrix read_four_bits(const WeightFiles& checkpoint, const std::string& n
   const std::string state_name = fmt::format("{}.quant_state.bitsandbytes__{}", name, kind);
   const Fields state = read_state(checkpoint, state_name);
   const std::vector<std::int64_t> shape = state.integers({"shape"});
-  constexpr std::int64_t most = std::int64_t{1} << 31;
-  if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1 || shape[0] > most || shape[1] > most)
+  constexpr std::int64_t max = std::int64_t{1} << 31;
+  if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1 || shape[0] > max || shape[1] > max)
     fail("{}: shape: expected two positive sizes, found {}", state.source(), shown(Json(shape)));
   const std::int64_t count = shape[0] * shape[1], block = state.integer({"blocksize"}, {}, 1, 1 << 20);
   const std::int64_t blocks = (count + block - 1) / block;

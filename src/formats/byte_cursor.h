@@ -40,10 +40,10 @@ class ByteCursor {
   }
   // Reads how many items follow; each has at least `least` bytes.
   template <class Count>
-  std::uint64_t count(std::size_t least, std::string_view what) {
+  std::uint64_t count(std::size_t min, std::string_view what) {
     const std::uint64_t count = number<Count>(what);
-    if (count > left() / least)
-      fail("{}: expected the number of {}, at most {} in this file, found {}", source_, what, left() / least,
+    if (count > left() / min)
+      fail("{}: expected the number of {}, at most {} in this file, found {}", source_, what, left() / min,
            count);
     return count;
   }

@@ -54,10 +54,10 @@ void q4_0(const Byte* b, float* to) {
 
 // scale, minimum, integers as above
 void q4_1(const Byte* b, float* to) {
-  const float scale = half_at(b), least = half_at(b + 2);
+  const float scale = half_at(b), min = half_at(b + 2);
   for (std::size_t i = 0; i < 16; ++i) {
-    to[i] = scale * static_cast<float>(low(b[4 + i])) + least;
-    to[16 + i] = scale * static_cast<float>(high(b[4 + i])) + least;
+    to[i] = scale * static_cast<float>(low(b[4 + i])) + min;
+    to[16 + i] = scale * static_cast<float>(high(b[4 + i])) + min;
   }
 }
 
@@ -75,51 +75,51 @@ void q5_0(const Byte* b, float* to) {
 }
 
 void q5_1(const Byte* b, float* to) {
-  const float scale = half_at(b), least = half_at(b + 2);
+  const float scale = half_at(b), min = half_at(b + 2);
   for (std::size_t i = 0; i < 16; ++i) {
-    to[i] = scale * static_cast<float>(low(b[8 + i]) | fifth(b + 4, i)) + least;
-    to[16 + i] = scale * static_cast<float>(high(b[8 + i]) | fifth(b + 4, 16 + i)) + least;
+    to[i] = scale * static_cast<float>(low(b[8 + i]) | fifth(b + 4, i)) + min;
+    to[16 + i] = scale * static_cast<float>(high(b[8 + i]) | fifth(b + 4, 16 + i)) + min;
   }
 }
 
 struct ScaleAndLeast {
-  float scale, least;
+  float scale, min;
 };
 
 // Scale and minimum of group 0 ... 7 of a block, 6 bits each. Those of the first four groups are the low six
 // bits of 4 + 4 bytes. Of the others, the low four bits are in 4 more bytes and the high two bits at the top
 // of the first eight.
 ScaleAndLeast group_of(const Byte* b, const Byte* packed, std::size_t group) {
-  unsigned scale = 0, least = 0;
+  unsigned scale = 0, min = 0;
   if (group < 4) {
     scale = packed[group] & 0x3FU;
-    least = packed[group + 4] & 0x3FU;
+    min = packed[group + 4] & 0x3FU;
   } else {
     scale = low(packed[group + 4]) | (packed[group - 4] >> 2 & 0x30U);
-    least = high(packed[group + 4]) | (packed[group] >> 2 & 0x30U);
+    min = high(packed[group + 4]) | (packed[group] >> 2 & 0x30U);
   }
-  return {half_at(b) * static_cast<float>(scale), half_at(b + 2) * static_cast<float>(least)};
+  return {half_at(b) * static_cast<float>(scale), half_at(b + 2) * static_cast<float>(min)};
 }
 
 // scale of scales, scale of minimums, both for 8 groups, then 128 bytes: in each 32 bytes the low halves are
 // one group and the high halves the next
 void q4_k(const Byte* b, float* to) {
   for (std::size_t group = 0; group < 8; ++group) {
-    const auto [scale, least] = group_of(b, b + 4, group);
+    const auto [scale, min] = group_of(b, b + 4, group);
     const Byte* const from = b + 16 + group / 2 * 32;
     for (std::size_t i = 0; i < 32; ++i)
-      to[group * 32 + i] = scale * static_cast<float>(group % 2 == 0 ? low(from[i]) : high(from[i])) - least;
+      to[group * 32 + i] = scale * static_cast<float>(group % 2 == 0 ? low(from[i]) : high(from[i])) - min;
   }
 }
 
 // The same with 32 bytes of fifth bits before: bit g of byte i is that of number i in group g.
 void q5_k(const Byte* b, float* to) {
   for (std::size_t group = 0; group < 8; ++group) {
-    const auto [scale, least] = group_of(b, b + 4, group);
+    const auto [scale, min] = group_of(b, b + 4, group);
     const Byte *const top = b + 16, *const from = b + 48 + group / 2 * 32;
     for (std::size_t i = 0; i < 32; ++i) {
       const unsigned value = (group % 2 == 0 ? low(from[i]) : high(from[i])) | (top[i] >> group & 1U) << 4;
-      to[group * 32 + i] = scale * static_cast<float>(value) - least;
+      to[group * 32 + i] = scale * static_cast<float>(value) - min;
     }
   }
 }

@@ -32,9 +32,9 @@ void encode_f16(const float* from, std::byte* to) {
 
 // The largest magnitude becomes 127 or -127.
 void encode_q8_0(const float* from, std::byte* to) {
-  float most = 0;
-  for (std::size_t i = 0; i < values; ++i) most = std::max(most, std::abs(from[i]));
-  const float scale = most / 127, inverse = scale == 0 ? 0 : 1 / scale;
+  float max = 0;
+  for (std::size_t i = 0; i < values; ++i) max = std::max(max, std::abs(from[i]));
+  const float scale = max / 127, inverse = scale == 0 ? 0 : 1 / scale;
   put_half(scale, to);
   for (std::size_t i = 0; i < values; ++i)
     to[2 + i] = static_cast<std::byte>(static_cast<std::int8_t>(std::round(from[i] * inverse)));

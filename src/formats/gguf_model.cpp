@@ -156,8 +156,8 @@ Json gguf_tokenizer_config(const fs::path& path) {
     if (const std::string key = fmt::format("tokenizer.ggml.{}", flag); metadata.has({key}))
       config[flag] = metadata.flag({key});
   if (kind == "llama") config["add_prefix_space"] = metadata.flag({"tokenizer.ggml.add_space_prefix"}, true);
-  if (const auto most = metadata.maybe_integer({architecture.key("context_length")}, 1))
-    config["model_max_length"] = *most;
+  if (const auto max = metadata.maybe_integer({architecture.key("context_length")}, 1))
+    config["model_max_length"] = *max;
   if (metadata.has({"tokenizer.chat_template"}))
     config["chat_template"] = metadata.text({"tokenizer.chat_template"});
   return config;

@@ -20,9 +20,9 @@ constexpr std::size_t max_depth = 128;
 constexpr std::uint64_t max_bytes = std::uint64_t{1} << 28;  // the largest known tokenizer.json has 34 MB
 
 // `text` must be valid UTF-8.
-std::string shortened(std::string text, std::size_t most) {
-  if (text.size() <= most) return text;
-  text.resize(most);
+std::string shortened(std::string text, std::size_t max) {
+  if (text.size() <= max) return text;
+  text.resize(max);
   if (const auto cut = find_invalid_utf8(text)) text.resize(*cut);
   return text + "…";
 }
@@ -135,12 +135,12 @@ class Builder : public nlohmann::json_sax<Json> {
   Json root_;
 };
 
-std::string range_of(std::string_view what, auto least, auto most) {
-  using Limits = std::numeric_limits<decltype(least)>;
-  const bool from = least != Limits::lowest(), to = most != Limits::max();
-  if (from && to) return fmt::format("{} from {} to {}", what, least, most);
-  if (from) return fmt::format("{} of at least {}", what, least);
-  if (to) return fmt::format("{} of at most {}", what, most);
+std::string range_of(std::string_view what, auto min, auto max) {
+  using Limits = std::numeric_limits<decltype(min)>;
+  const bool from = min != Limits::lowest(), to = max != Limits::max();
+  if (from && to) return fmt::format("{} from {} to {}", what, min, max);
+  if (from) return fmt::format("{} of at least {}", what, min);
+  if (to) return fmt::format("{} of at most {}", what, max);
   return std::string(what);
 }
 
@@ -182,22 +182,22 @@ bool Fields::has(Names names) const {
   return find(names, found) != nullptr;
 }
 
-std::int64_t Fields::integer(Names names, std::optional<std::int64_t> otherwise, std::int64_t least,
-                             std::int64_t most) const {
-  if (const auto value = maybe_integer(names, least, most)) return *value;
-  if (!otherwise) missing(names, range_of("an integer", least, most));
+std::int64_t Fields::integer(Names names, std::optional<std::int64_t> otherwise, std::int64_t min,
+                             std::int64_t max) const {
+  if (const auto value = maybe_integer(names, min, max)) return *value;
+  if (!otherwise) missing(names, range_of("an integer", min, max));
   return *otherwise;
 }
 
-double Fields::number(Names names, std::optional<double> otherwise, double least, double most) const {
+double Fields::number(Names names, std::optional<double> otherwise, double min, double max) const {
   std::string_view name;
   const Json* value = find(names, name);
   if (value == nullptr) {
-    if (!otherwise) missing(names, range_of("a number", least, most));
+    if (!otherwise) missing(names, range_of("a number", min, max));
     return *otherwise;
   }
   const double number = value->is_number() ? value->get<double>() : std::nan("");
-  if (!(number >= least && number <= most)) wrong(name, range_of("a number", least, most), *value);
+  if (!(number >= min && number <= max)) wrong(name, range_of("a number", min, max), *value);
   return number;
 }
 
@@ -223,13 +223,12 @@ std::string Fields::text(Names names, std::optional<std::string> otherwise) cons
   return value->get<std::string>();
 }
 
-std::optional<std::int64_t> Fields::maybe_integer(Names names, std::int64_t least, std::int64_t most) const {
+std::optional<std::int64_t> Fields::maybe_integer(Names names, std::int64_t min, std::int64_t max) const {
   std::string_view name;
   const Json* value = find(names, name);
   if (value == nullptr) return {};
   const auto integer = as_integer(*value);
-  if (!integer || *integer < least || *integer > most)
-    wrong(name, range_of("an integer", least, most), *value);
+  if (!integer || *integer < min || *integer > max) wrong(name, range_of("an integer", min, max), *value);
   return integer;
 }
 

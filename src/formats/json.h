@@ -39,15 +39,15 @@ class Fields {
 
   bool has(Names names) const;
   // 768.0 is an integer; true is not. The limits do not apply to `otherwise`.
-  std::int64_t integer(Names names, std::optional<std::int64_t> otherwise = {}, std::int64_t least = 1,
-                       std::int64_t most = std::int64_t{1} << 31) const;
+  std::int64_t integer(Names names, std::optional<std::int64_t> otherwise = {}, std::int64_t min = 1,
+                       std::int64_t max = std::int64_t{1} << 31) const;
   double number(Names names, std::optional<double> otherwise = {},
-                double least = -std::numeric_limits<double>::max(),
-                double most = std::numeric_limits<double>::max()) const;
+                double min = -std::numeric_limits<double>::max(),
+                double max = std::numeric_limits<double>::max()) const;
   bool flag(Names names, std::optional<bool> otherwise = {}) const;
   std::string text(Names names, std::optional<std::string> otherwise = {}) const;
-  std::optional<std::int64_t> maybe_integer(Names names, std::int64_t least = 0,
-                                            std::int64_t most = std::int64_t{1} << 31) const;
+  std::optional<std::int64_t> maybe_integer(Names names, std::int64_t min = 0,
+                                            std::int64_t max = std::int64_t{1} << 31) const;
   std::optional<double> maybe_number(Names names) const;
   // A single value or a list (eos_token_id); empty if absent.
   std::vector<std::int64_t> integers(Names names) const;

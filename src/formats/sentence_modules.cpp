@@ -79,10 +79,10 @@ SentenceModule read_dense(const Fields& config) {
     if (config.text({field}, "sentence_embedding") != "sentence_embedding")
       fail("{}: {}: expected sentence_embedding, found {}", config.source(), field,
            shown(config.json().at(field)));
-  constexpr std::int64_t most = 1 << 20;
+  constexpr std::int64_t max = 1 << 20;
   return {.kind = SentenceModule::Kind::dense,
-          .in = config.integer({"in_features"}, {}, 1, most),
-          .out = config.integer({"out_features"}, {}, 1, most),
+          .in = config.integer({"in_features"}, {}, 1, max),
+          .out = config.integer({"out_features"}, {}, 1, max),
           .bias = config.flag({"bias"}, true),
           .activation = read_activation_class(config)};
 }

@@ -43,7 +43,7 @@ std::string found_architecture(const Family& family, const Fields& config, const
                                const std::vector<std::shared_ptr<Adapter>>& adapters,
                                std::optional<Head> wanted) {
   std::string_view best = family.architectures.front();
-  std::optional<std::pair<bool, std::size_t>> most;  // whether it has the head, and how many tensors it uses
+  std::optional<std::pair<bool, std::size_t>> best;  // whether it has the head, and how many tensors it uses
   for (const std::string_view architecture : family.architectures) {
     Fit found;
     try {
@@ -53,8 +53,8 @@ std::string found_architecture(const Family& family, const Fields& config, const
     }
     if (!found.complete) continue;
     const std::pair quality(wanted && has_head(architecture, *wanted), found.placed);
-    if (most && quality <= *most) continue;
-    most = quality;
+    if (best && quality <= *best) continue;
+    best = quality;
     best = architecture;
   }
   return std::string(best);

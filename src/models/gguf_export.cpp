@@ -93,9 +93,9 @@ class Export {
   }
 
   std::int64_t window() const {
-    std::int64_t most = 0;
-    for (const LayerSpec& layer : stack_.layers) most = std::max(most, layer.self_attention.window);
-    return most;
+    std::int64_t max = 0;
+    for (const LayerSpec& layer : stack_.layers) max = std::max(max, layer.self_attention.window);
+    return max;
   }
 
   void add(std::string_view name, std::int64_t number) {

@@ -100,9 +100,9 @@ std::shared_ptr<const PackedMatrix> PackedMatrix::make(const Tensor& weight, Wei
       return make_int4(weight, after_some);
     case WeightFormat::float16:
       if (weight.numel() > 0 && weight.type() != kHalf) {
-        const auto [least, most] = ops::aminmax(weight.to(kFloat));
+        const auto [min, max] = ops::aminmax(weight.to(kFloat));
         if (after_some) after_some();
-        if (const double size = std::max(-least.item<double>(), most.item<double>()); size >= 65520)
+        if (const double size = std::max(-min.item<double>(), max.item<double>()); size >= 65520)
           fail(
               "weights as float16: a matrix contains {:g} (or its negative), but the maximum is 65504; use "
               "bfloat16",

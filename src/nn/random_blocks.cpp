@@ -20,12 +20,12 @@ class NumpyRandom {
   }
 
  private:
-  std::size_t at_most(std::size_t most) {
-    std::uint32_t mask = static_cast<std::uint32_t>(most);
+  std::size_t at_most(std::size_t max) {
+    std::uint32_t mask = static_cast<std::uint32_t>(max);
     for (int shift = 1; shift < 32; shift *= 2) mask |= mask >> shift;
     std::uint32_t value = 0;
     do value = static_cast<std::uint32_t>(twister_()) & mask;
-    while (value > most);
+    while (value > max);
     return value;
   }
 
@@ -59,8 +59,8 @@ BlockNumbers draw_paper_row(NumpyRandom& random, std::int64_t q, std::int64_t bl
                             std::int64_t count) {
   // Slices of the blocks 1 to blocks - 2, as in the original.
   const auto slice = [&](std::int64_t begin, std::int64_t end, std::int64_t hole, std::int64_t hole_end) {
-    const std::int64_t most = blocks - 2;
-    return range(1 + std::min(begin, most), 1 + std::min(end, most), 1 + hole, 1 + hole_end);
+    const std::int64_t max = blocks - 2;
+    return range(1 + std::min(begin, max), 1 + std::min(end, max), 1 + hole, 1 + hole_end);
   };
   BlockNumbers row;
   if (q == 1 || q == 2)

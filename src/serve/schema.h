@@ -19,11 +19,11 @@ constexpr std::int64_t kMaxInteger = std::int64_t{1} << 31;
 Json text();
 Json name();  // a text that is not empty
 Json flag();
-Json integer(std::int64_t least, std::int64_t most = kMaxInteger);
+Json integer(std::int64_t min, std::int64_t max = kMaxInteger);
 Json number();
-Json number(double least, double most = std::numeric_limits<double>::max());
+Json number(double min, double max = std::numeric_limits<double>::max());
 Json one_of(const std::vector<Json>& values);
-Json list(Json of, std::size_t least = 0, std::size_t most = std::numeric_limits<std::size_t>::max());
+Json list(Json of, std::size_t min = 0, std::size_t max = std::numeric_limits<std::size_t>::max());
 Json any_of(const std::vector<Json>& schemas);
 Json nothing();  // null
 Json anything();

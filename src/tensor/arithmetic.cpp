@@ -200,8 +200,8 @@ const Tensor& Tensor::rsqrt_() const {
 const Tensor& Tensor::sign_() const {
   return copy_(sign());
 }
-const Tensor& Tensor::clamp_min_(Scalar least) const {
-  return copy_((tracked(*this) ? clone() : *this).clamp_min(least));
+const Tensor& Tensor::clamp_min_(Scalar min) const {
+  return copy_((tracked(*this) ? clone() : *this).clamp_min(min));
 }
 
 #define ATTEND_COMPARISON(name, op)                                 \

@@ -211,7 +211,7 @@ class Tensor {
   const Tensor& mul_(Scalar other) const;
   const Tensor& div_(const Tensor& other) const;
   const Tensor& div_(Scalar other) const;
-  const Tensor& clamp_min_(Scalar least) const;
+  const Tensor& clamp_min_(Scalar min) const;
   const Tensor& add_(Scalar other) const;
   const Tensor& sub_(Scalar other) const;
   const Tensor& lerp_(const Tensor& other, Scalar share) const;
@@ -252,9 +252,9 @@ class Tensor {
   Tensor bitwise_and(Scalar mask) const;
   Tensor bitwise_right_shift(Scalar by) const;
   Tensor remainder(Scalar by) const;  // has the sign of the divisor
-  Tensor clamp(std::optional<Scalar> least, std::optional<Scalar> most) const;
-  Tensor clamp_min(Scalar least) const { return clamp(least, {}); }
-  Tensor clamp_max(Scalar most) const { return clamp({}, most); }
+  Tensor clamp(std::optional<Scalar> min, std::optional<Scalar> max) const;
+  Tensor clamp_min(Scalar min) const { return clamp(min, {}); }
+  Tensor clamp_max(Scalar max) const { return clamp({}, max); }
   Tensor eq(const Tensor& other) const;
   Tensor ne(const Tensor& other) const;
   Tensor lt(const Tensor& other) const;

@@ -361,10 +361,10 @@ std::tuple<Tensor, Tensor> unique(const Tensor& x, bool) {
   return {tensor(std::vector<std::int64_t>(numbers.begin(), numbers.end())).to(x.type()), Tensor()};
 }
 
-Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t least) {
+Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t min) {
   if (weights.defined()) fail("bincount with weights is not supported");
   const Tensor numbers = x.to(kLong).contiguous();
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(least));
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(min));
   for (std::int64_t i = 0; i < numbers.numel(); ++i) {
     const std::int64_t number = numbers.const_data<std::int64_t>()[i];
     if (number < 0) fail("expected numbers from 0 on, found {}", number);

@@ -105,8 +105,8 @@ inline Tensor log(const Tensor& x) {
 inline Tensor square(const Tensor& x) {
   return x.square();
 }
-inline Tensor clamp(const Tensor& x, Scalar least, Scalar most) {
-  return x.clamp(least, most);
+inline Tensor clamp(const Tensor& x, Scalar min, Scalar max) {
+  return x.clamp(min, max);
 }
 
 // Along a dimension.
@@ -134,7 +134,7 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::in
               std::int64_t padding, std::int64_t dilation, std::int64_t groups);
 // Of a matrix; full_matrices must be false.
 std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& x, bool full_matrices);
-Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t least);
+Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t min);
 Tensor pixel_shuffle(const Tensor& x, std::int64_t by);
 Tensor resize_bicubic(const Tensor& x, const Dimensions& size, bool align_corners);
 

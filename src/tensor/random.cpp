@@ -17,12 +17,12 @@ Tensor randperm(std::int64_t count, Generator generator, ScalarType type) {
   return made.to(type);
 }
 
-Tensor randint(std::int64_t least, std::int64_t end, const Dimensions& shape, Generator generator,
+Tensor randint(std::int64_t min, std::int64_t end, const Dimensions& shape, Generator generator,
                ScalarType type) {
   const Tensor made = empty(shape, kLong);
   for (std::int64_t i = 0; i < made.numel(); ++i)
     made.data<std::int64_t>()[i] =
-        least + static_cast<std::int64_t>(generator.random() % static_cast<std::uint64_t>(end - least));
+        min + static_cast<std::int64_t>(generator.random() % static_cast<std::uint64_t>(end - min));
   return made.to(type);
 }
 

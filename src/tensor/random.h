@@ -17,7 +17,7 @@ inline Generator createCPUGenerator(std::uint64_t seed) {
 }  // namespace detail
 
 Tensor randperm(std::int64_t count, Generator generator, ScalarType type);
-Tensor randint(std::int64_t least, std::int64_t end, const Dimensions& shape, Generator generator,
+Tensor randint(std::int64_t min, std::int64_t end, const Dimensions& shape, Generator generator,
                ScalarType type);
 
 }  // namespace attend::ops

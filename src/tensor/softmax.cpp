@@ -31,15 +31,15 @@ Tensor along(const Tensor& x, std::int64_t d, void (*kernel)(float*, const float
 
 template <class T>
 T largest(const T* row, std::int64_t n) {
-  T most = -std::numeric_limits<T>::infinity();
+  T max = -std::numeric_limits<T>::infinity();
   for (std::int64_t j = 0; j < n; ++j)
-    if (row[j] > most || row[j] != row[j]) most = row[j];
-  return most;
+    if (row[j] > max || row[j] != row[j]) max = row[j];
+  return max;
 }
 
 template <class T>
 T log_of_sum(const T* row, std::int64_t n) {
-  const T most = largest(row, n), shift = std::isinf(most) ? 0 : most;
+  const T max = largest(row, n), shift = std::isinf(max) ? 0 : max;
   double sum = 0;
   for (std::int64_t j = 0; j < n; ++j) sum += static_cast<double>(std::exp(row[j] - shift));
   return static_cast<T>(std::log(sum)) + shift;
@@ -97,9 +97,9 @@ Tensor softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) 
   const Tensor given = x.to(type.value_or(x.type()));
   return with_softmax_rule(given, d, false, [&] {
     return along(given, d, kernels::kernels().softmax, [](double* row, std::int64_t n) {
-      const double most = largest(row, n);
+      const double max = largest(row, n);
       double sum = 0;
-      for (std::int64_t j = 0; j < n; ++j) sum += row[j] = std::exp(row[j] - most);
+      for (std::int64_t j = 0; j < n; ++j) sum += row[j] = std::exp(row[j] - max);
       for (std::int64_t j = 0; j < n; ++j) row[j] /= sum;
     });
   });
@@ -113,11 +113,11 @@ Tensor log_softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> ty
   const Tensor given = x.to(type.value_or(x.type()));
   return with_softmax_rule(given, d, true, [&] {
     return along(given, d, kernels::kernels().log_softmax, [](double* row, std::int64_t n) {
-      const double most = largest(row, n);
+      const double max = largest(row, n);
       double sum = 0;
-      for (std::int64_t j = 0; j < n; ++j) sum += std::exp(row[j] - most);
+      for (std::int64_t j = 0; j < n; ++j) sum += std::exp(row[j] - max);
       const double shift = std::log(sum);
-      for (std::int64_t j = 0; j < n; ++j) row[j] = row[j] - most - shift;
+      for (std::int64_t j = 0; j < n; ++j) row[j] = row[j] - max - shift;
     });
   });
 }

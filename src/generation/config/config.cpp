@@ -15,24 +15,24 @@ void check_ids(std::span<const std::int64_t> ids, std::int64_t vocabulary, const
       fail("{}: {} is outside the model's vocabulary of {} tokens", name, id, vocabulary);
 }
 
-void check_range(double value, double least, double most, const char* name) {
-  if (!(value >= least && value <= most))
-    fail("{}: expected a number from {} to {}, found {}", name, least, most, value);
+void check_range(double value, double min, double max, const char* name) {
+  if (!(value >= min && value <= max))
+    fail("{}: expected a number from {} to {}, found {}", name, min, max, value);
 }
 
 void check_id(const std::optional<std::int64_t>& id, std::int64_t vocabulary, const char* name) {
   if (id) check_ids({&*id, 1}, vocabulary, name);
 }
 
-void check_min(double value, double least, const char* name) {
-  if (!(value >= least) || !std::isfinite(value))
-    fail("{}: expected a number of at least {}, found {}", name, least, value);
+void check_min(double value, double min, const char* name) {
+  if (!(value >= min) || !std::isfinite(value))
+    fail("{}: expected a number of at least {}, found {}", name, min, value);
 }
 
 // `least` itself is not allowed.
-void check_above(double value, double least, const char* name, const char* hint = "") {
-  if (!(value > least) || !std::isfinite(value))
-    fail("{}: expected a number above {}, found {}{}", name, least, value, hint);
+void check_above(double value, double min, const char* name, const char* hint = "") {
+  if (!(value > min) || !std::isfinite(value))
+    fail("{}: expected a number above {}, found {}{}", name, min, value, hint);
 }
 
 // Scores are float32. A larger setting could turn a finite score into an infinite one.

@@ -102,10 +102,10 @@ std::vector<std::int64_t> GreenLists::at(std::span<const std::int64_t> tokens,
   if (watermark_.by_candidate) {
     const auto entry = [&](std::int64_t token) { return table_[remainder(token, std::ssize(table_))] + 1; };
     const auto width = std::min(static_cast<std::size_t>(watermark_.context_width), tokens.size());
-    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    std::int64_t min = std::numeric_limits<std::int64_t>::max();
     for (const std::int64_t token : tokens.last(width))
-      least = std::min(least, product(product(watermark_.key, entry(token)), entry(tokens.back())));
-    seed = least;
+      min = std::min(min, product(product(watermark_.key, entry(token)), entry(tokens.back())));
+    seed = min;
   }
   std::vector<std::int64_t> green = permutation(vocabulary, as_seed(seed));
   green.resize(static_cast<std::size_t>(static_cast<double>(vocabulary) * watermark_.ratio));

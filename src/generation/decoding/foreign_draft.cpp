@@ -26,9 +26,9 @@ void drop_broken_end(std::string& text) {
 
 }  // namespace
 
-ForeignDraft::ForeignDraft(std::int64_t most, PagedDecoder& decoder, const GenerationConfig& config,
+ForeignDraft::ForeignDraft(std::int64_t max, PagedDecoder& decoder, const GenerationConfig& config,
                            const TokenizerPair& own, const TokenizerPair& foreign, const Prompt& prompt)
-    : Guesser(most), decoder_(&decoder), config_(&config), own_(&own), foreign_(&foreign) {
+    : Guesser(max), decoder_(&decoder), config_(&config), own_(&own), foreign_(&foreign) {
   if (decoder.has_encoder()) {
     prompt_.ids = ids_of(*foreign.source, text_of(*own.source, prompt.ids), true);
     decoder.check(prompt_);

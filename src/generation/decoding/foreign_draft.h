@@ -12,7 +12,7 @@ namespace attend {
 class ForeignDraft : public Guesser {
  public:
   // The caller owns the decoder and the config, which are the draft model's, and both tokenizers.
-  ForeignDraft(std::int64_t most, PagedDecoder& decoder, const GenerationConfig& config,
+  ForeignDraft(std::int64_t max, PagedDecoder& decoder, const GenerationConfig& config,
                const TokenizerPair& own, const TokenizerPair& foreign, const Prompt& prompt);
   ~ForeignDraft() override;
   std::vector<std::int64_t> guess(std::span<const std::int64_t> text, std::size_t count) override;

@@ -8,12 +8,12 @@ namespace attend {
 class Guesser {
  public:
   // `most`: the number of tokens at a time.
-  explicit Guesser(std::int64_t most) : max_(static_cast<std::size_t>(most)) {}
+  explicit Guesser(std::int64_t max) : max_(static_cast<std::size_t>(max)) {}
   virtual ~Guesser() = default;
   Guesser(const Guesser&) = delete;
   Guesser& operator=(const Guesser&) = delete;
 
-  std::size_t most() const { return max_; }
+  std::size_t max_tokens() const { return max_; }
   // At most `count` tokens that may follow `text`, perhaps none. From call to call the text only grows.
   virtual std::vector<std::int64_t> guess(std::span<const std::int64_t> text, std::size_t count) = 0;
 
@@ -28,8 +28,8 @@ std::int64_t likeliest(Decoder& decoder, Decoder::Sequence sequence, std::span<c
 // "prompt lookup decoding").
 class PromptLookup : public Guesser {
  public:
-  PromptLookup(std::int64_t most, std::int64_t ngram)
-      : Guesser(most), ngram_(static_cast<std::size_t>(ngram)) {}
+  PromptLookup(std::int64_t max, std::int64_t ngram)
+      : Guesser(max), ngram_(static_cast<std::size_t>(ngram)) {}
   std::vector<std::int64_t> guess(std::span<const std::int64_t> text, std::size_t count) override;
 
  private:
@@ -40,7 +40,7 @@ class PromptLookup : public Guesser {
 class DraftModel : public Guesser {
  public:
   // The caller owns the decoder, which is the draft model's.
-  DraftModel(std::int64_t most, PagedDecoder& decoder, const Prompt& prompt);
+  DraftModel(std::int64_t max, PagedDecoder& decoder, const Prompt& prompt);
   ~DraftModel() override;
   std::vector<std::int64_t> guess(std::span<const std::int64_t> text, std::size_t count) override;
 

@@ -108,12 +108,12 @@ void rewrite_length(Json& schema) {
     if (schema.contains(other))
       fail("texts cannot be kept to a length and a {} at once; leave out one of them", other);
   const Fields fields(schema, "the schema");
-  const std::int64_t least = fields.integer({"minLength"}, 0, 0);
-  const std::optional<std::int64_t> most = fields.maybe_integer({"maxLength"}, least);
+  const std::int64_t min = fields.integer({"minLength"}, 0, 0);
+  const std::optional<std::int64_t> max = fields.maybe_integer({"maxLength"}, min);
   schema.erase("minLength");
   schema.erase("maxLength");
   schema["pattern"] =
-      fmt::format("^[^{}]{{{},{}}}$", kEscaped, least, most ? std::to_string(*most) : std::string());
+      fmt::format("^[^{}]{{{},{}}}$", kEscaped, min, max ? std::to_string(*max) : std::string());
 }
 
 // XGrammar rejects what is no schema at all. The JSON reader has limited the depth.

@@ -126,8 +126,8 @@ class Dry : public LogitsProcessor {
     for (std::size_t i = 0; i + 1 < text.size(); ++i) {
       const std::size_t length = std::min(lengths[i], unbroken);
       if (length < static_cast<std::size_t>(settings_.allowed_length) || length == 0) continue;
-      std::size_t& most = longest[text[i + 1]];
-      most = std::max(most, length);
+      std::size_t& max = longest[text[i + 1]];
+      max = std::max(max, length);
     }
     for (const auto& [token, length] : longest) {
       if (token < 0 || token >= static_cast<std::int64_t>(scores.size())) continue;

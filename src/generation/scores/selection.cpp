@@ -28,16 +28,16 @@ constexpr std::size_t kLanes = 32;
 // The largest of n numbers, n a multiple of kLanes; sets `nan` if one of them is NaN. In lanes, so that the
 // compiler uses vector instructions.
 float largest_of(const float* x, std::size_t n, bool& nan) {
-  float most[kLanes];
+  float max[kLanes];
   std::int32_t bad[kLanes] = {};
-  std::fill(most, most + kLanes, kNever);
+  std::fill(max, max + kLanes, kNever);
   for (std::size_t i = 0; i < n; i += kLanes)
     for (std::size_t j = 0; j < kLanes; ++j) {
-      most[j] = x[i + j] > most[j] ? x[i + j] : most[j];
+      max[j] = x[i + j] > max[j] ? x[i + j] : max[j];
       bad[j] |= x[i + j] != x[i + j];
     }
   for (const std::int32_t one : bad) nan = nan || one != 0;
-  return *std::max_element(most, most + kLanes);
+  return *std::max_element(max, max + kLanes);
 }
 
 bool better(const Scored& a, const Scored& b) {

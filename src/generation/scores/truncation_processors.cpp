@@ -17,11 +17,11 @@ float kth_largest(std::span<const float> scores, std::size_t k) {
 
 // Excludes probabilities below `least` unless the score is among the `keep` best; equal scores are treated
 // equally.
-void forbid_below(std::span<float> scores, std::span<const float> probabilities, float least,
+void forbid_below(std::span<float> scores, std::span<const float> probabilities, float min,
                   std::size_t keep) {
   const float kept = kth_largest(scores, keep);
   for (std::size_t i = 0; i < scores.size(); ++i)
-    if (probabilities[i] < least && scores[i] < kept) scores[i] = kNever;
+    if (probabilities[i] < min && scores[i] < kept) scores[i] = kNever;
 }
 
 // Fan et al. 2018, arXiv:1805.04833. Tokens with the same score as the k-th all stay.
@@ -30,9 +30,9 @@ class TopK : public LogitsProcessor {
   explicit TopK(std::size_t k) : k_(k) {}
   void apply(std::span<float> scores, const ProcessorContext&) const override {
     if (k_ >= scores.size()) return;
-    const float least = kth_largest(scores, k_);
+    const float min = kth_largest(scores, k_);
     for (float& score : scores)
-      if (score < least) score = kNever;
+      if (score < min) score = kNever;
   }
 
  private:
@@ -72,12 +72,12 @@ class MinP : public LogitsProcessor {
   MinP(double p, std::size_t keep) : p_(static_cast<float>(p)), keep_(keep) {}
   void apply(std::span<float> scores, const ProcessorContext&) const override {
     const Tensor row = tensor_of(scores), probabilities = ops::softmax(row, 0);
-    const float least = p_ * probabilities.max().item<float>();
+    const float min = p_ * probabilities.max().item<float>();
     const Tensor order = row.argsort(/*stable=*/true, /*dim=*/0, /*descending=*/true);
     const std::int64_t* places = order.const_data<std::int64_t>();
     const float* probability = probabilities.const_data<float>();
     for (std::size_t i = keep_; i < scores.size(); ++i)
-      if (probability[places[i]] < least) scores[places[i]] = kNever;
+      if (probability[places[i]] < min) scores[places[i]] = kNever;
   }
 
  private:

@@ -85,9 +85,9 @@ class Tournament : public LogitsProcessor {
     const std::size_t first =
         watermark_.skip_first_ngrams ? static_cast<std::size_t>(watermark_.ngram_length - 1) : 0;
     const std::size_t seen = written.size() - first;
-    const auto most = static_cast<std::size_t>(watermark_.context_history);
-    if (seen < most && hash == 0) return true;  // the original's memory is initially full of zeros
-    for (std::size_t i = written.size() - std::min(seen, most); i < written.size(); ++i)
+    const auto max = static_cast<std::size_t>(watermark_.context_history);
+    if (seen < max && hash == 0) return true;  // the original's memory is initially full of zeros
+    for (std::size_t i = written.size() - std::min(seen, max); i < written.size(); ++i)
       if (context_hash(written, i) == hash) return true;
     return false;
   }

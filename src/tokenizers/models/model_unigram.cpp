@@ -22,14 +22,14 @@ class Unigram : public Model {
         fail("{}: unk_id is {}, but the vocabulary has {} tokens", source, *id, scores_.size());
       unknown_id_ = static_cast<TokenId>(*id);
     }
-    double least = std::numeric_limits<double>::infinity();
+    double min = std::numeric_limits<double>::infinity();
     std::vector<Trie::Entry> tokens;
     for (TokenId id = 0; id < vocabulary().end_id(); ++id) {
       tokens.push_back({vocabulary().token(id), vocabulary().find(vocabulary().token(id))});
-      least = std::min(least, scores_[static_cast<std::size_t>(id)]);
+      min = std::min(min, scores_[static_cast<std::size_t>(id)]);
     }
     trie_ = Trie(std::move(tokens));
-    unknown_score_ = least - 10;  // SentencePiece's penalty
+    unknown_score_ = min - 10;  // SentencePiece's penalty
     for (int byte = 0; byte < 256; ++byte) {
       char name[8];
       std::snprintf(name, sizeof name, "<0x%02X>", static_cast<unsigned>(byte));

@@ -16,21 +16,21 @@ class SentencePieceUnigram : public SentencePieceBase {
  public:
   SentencePieceUnigram(const SentencePieceFile& file, PieceIds ids, Json fields, const std::string& source)
       : SentencePieceBase(file, std::move(ids), std::move(fields), source) {
-    float least = std::numeric_limits<float>::max();
+    float min = std::numeric_limits<float>::max();
     greatest_ = std::numeric_limits<float>::lowest();
     for (const SentencePieceFile::Piece& piece : file.pieces) {
       if (piece.type != Type::normal) continue;
-      least = std::min(least, piece.score);
+      min = std::min(min, piece.score);
       greatest_ = std::max(greatest_, piece.score);
     }
     constexpr float penalty = 10;
-    unknown_score_ = least - penalty;
-    float most = std::max(std::abs(unknown_score_), std::abs(greatest_));
+    unknown_score_ = min - penalty;
+    float max = std::max(std::abs(unknown_score_), std::abs(greatest_));
     for (const SentencePieceFile::Piece& piece : file.pieces)
       if (piece.type == Type::user_defined)
-        most = std::max(most, static_cast<float>(piece.text.size()) * std::abs(greatest_) + 1);
+        max = std::max(max, static_cast<float>(piece.text.size()) * std::abs(greatest_) + 1);
     for (const SentencePieceFile::Piece& piece : file.pieces) scores_.push_back(score_of(piece));
-    const float count = 16384 / most;
+    const float count = 16384 / max;
     max_sure_scores_ = count < 1e6F ? static_cast<std::size_t>(count) : 0;  // NaN if the file is damaged
   }
 

@@ -26,8 +26,8 @@ inline unsigned bytes_before(std::uint64_t marks) {
 }
 
 // Sets the highest bit of each byte whose lower seven bits are at least `least`, by an addition.
-inline std::uint64_t at_least(std::uint64_t bytes, unsigned least) {
-  return (bytes & 0x7F7F7F7F7F7F7F7F) + 0x0101010101010101 * (0x80 - least);
+inline std::uint64_t at_least(std::uint64_t bytes, unsigned min) {
+  return (bytes & 0x7F7F7F7F7F7F7F7F) + 0x0101010101010101 * (0x80 - min);
 }
 
 // The number of visible characters ('!' to '~') at the start of eight bytes.

@@ -41,10 +41,10 @@ class UnigramTrainer {
         target_(training.vocabulary_size + training.vocabulary_size / 10) {
     count_characters();
     if (characters_.empty()) fail("there is no text to train a tokenizer from, only zero bytes");
-    const std::size_t least = characters_.size() + training.special_tokens.size();
-    if (least > training.vocabulary_size)
+    const std::size_t min = characters_.size() + training.special_tokens.size();
+    if (min > training.vocabulary_size)
       fail("the vocabulary size is {}, but the special tokens and the characters alone are {}",
-           training.vocabulary_size, least);
+           training.vocabulary_size, min);
   }
 
   std::vector<UnigramPiece> train() {
@@ -205,10 +205,10 @@ class UnigramTrainer {
   // Exactly the requested size, with every character, including those that no word needs.
   std::vector<UnigramPiece> finish(const std::vector<UnigramPiece>& pieces) const {
     std::unordered_set<std::string> known(training_.special_tokens.begin(), training_.special_tokens.end());
-    double least = 0;
+    double min = 0;
     std::map<std::string, double> scores;
     for (std::size_t i = unknown_piece + 1; i < pieces.size(); ++i) {
-      least = std::min(least, pieces[i].score);
+      min = std::min(min, pieces[i].score);
       if (unicode::count(pieces[i].text) == 1) scores.emplace(pieces[i].text, pieces[i].score);
     }
     std::vector<UnigramPiece> chosen;
@@ -217,7 +217,7 @@ class UnigramTrainer {
       const std::string text = text_of(c);
       if (!known.insert(text).second) continue;
       const auto found = scores.find(text);
-      chosen.push_back({text, found != scores.end() ? found->second : least + penalty});
+      chosen.push_back({text, found != scores.end() ? found->second : min + penalty});
       if (found == scores.end()) penalty += 0.0001;  // so that no two are equal
     }
     const std::size_t wanted = training_.vocabulary_size - training_.special_tokens.size();
