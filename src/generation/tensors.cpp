@@ -147,7 +147,7 @@ std::vector<Prompt> Given::texts() const {
 // read. They are the same, because a token does not see later ones.
 void put_states(Tensors& outputs, const PretrainedModel& model, const Given& given,
                 const std::vector<GeneratedSequence>& texts, const ForwardOptions& options) {
-  if (rereads(model.network()->spec()))
+  if (lacks_kv_cache(model.network()->spec()))
     fail("output_attentions, output_hidden_states: {} reads its text again at every step; leave them out",
          model.architecture());
   if (model.network()->decoder->spec().prompts_are_whole())

@@ -271,7 +271,7 @@ void Adapter::save(const PretrainedModel& model, const fs::path& directory) cons
     tensor = tensor.to(entry.type);
   }
   Json fields = config_.fields().json();
-  if (!first_factors_.empty()) make_whole(tensors, fields);
+  if (!first_factors_.empty()) to_plain_lora(tensors, fields);
   write_tensors(directory / "adapter_model.safetensors", tensors);
   write_file_atomically(directory / "adapter_config.json", fields.dump(2) + "\n");
 }
@@ -284,7 +284,7 @@ void Adapter::restore(PretrainedModel& model, const fs::path& directory) {
     const auto found =
         std::ranges::find_if(other.entries_, [&](const Entry& e) { return e.stored == entry.stored; });
     Tensor value = found == other.entries_.end() ? Tensor() : found->value;
-    if (value.defined() && first_factors_.contains(entry.name)) {  // the first half (make_whole)
+    if (value.defined() && first_factors_.contains(entry.name)) {  // the first half (to_plain_lora)
       const std::int64_t dimension = entry.role == Role::a ? 0 : 1;
       value = value.narrow(dimension, 0, value.size(dimension) / 2);
     }

@@ -81,10 +81,10 @@ class Adapter {
   void draw(const OriginalModule& module, const PretrainedModel& model, std::uint64_t seed);
   // PiSSA (Meng et al. 2024, arXiv:2404.02948): the factors are the principal part of the matrix, from which
   // they are subtracted.
-  void take_principal_part(const OriginalModule& module, const PretrainedModel& model, Tensor& a, Tensor& b);
+  void pissa_init(const OriginalModule& module, const PretrainedModel& model, Tensor& a, Tensor& b);
   // Turns such factors into a plain LoRA of the original matrix: [A; A0] and [B, -B0], with the initial
   // factors A0, B0.
-  void make_whole(std::map<std::string, Tensor>& tensors, Json& fields) const;
+  void to_plain_lora(std::map<std::string, Tensor>& tensors, Json& fields) const;
   void attach_matrix(const OriginalModule& module, const std::string& name, const PretrainedModel& model,
                      std::int64_t index, double share);
   void attach_table(const OriginalModule& module, const std::string& name, const PretrainedModel& model,

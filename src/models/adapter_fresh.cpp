@@ -107,7 +107,7 @@ void Adapter::draw(const OriginalModule& module, const PretrainedModel& model, s
   else if (initialization == "gaussian")
     a.normal_(0, 1 / static_cast<double>(rank), generator);
   else if (initialization == "pissa")
-    take_principal_part(module, model, a, b);
+    pissa_init(module, model, a, b);
   else
     fail("init_lora_weights: expected default, gaussian or pissa, found {}", shown(Json(initialization)));
   add(module, ".lora_A.weight", Role::a, a);
@@ -120,8 +120,7 @@ void Adapter::draw(const OriginalModule& module, const PretrainedModel& model, s
   }
 }
 
-void Adapter::take_principal_part(const OriginalModule& module, const PretrainedModel& model, Tensor& a,
-                                  Tensor& b) {
+void Adapter::pissa_init(const OriginalModule& module, const PretrainedModel& model, Tensor& a, Tensor& b) {
   if (model.network()->packed(module.parameter))
     fail("{}: PiSSA changes the matrix, but {} weights cannot change", module.name, name(model.weights()));
   const Tensor rows = parameter_of(model, module).narrow(0, module.first, module.out);  // in our order
@@ -138,7 +137,7 @@ void Adapter::take_principal_part(const OriginalModule& module, const Pretrained
   first_factors_[module.name] = {a.clone(), b.clone()};
 }
 
-void Adapter::make_whole(std::map<std::string, Tensor>& tensors, Json& fields) const {
+void Adapter::to_plain_lora(std::map<std::string, Tensor>& tensors, Json& fields) const {
   for (const auto& [name, factors] : first_factors_) {
     Tensor& a = tensors.at("base_model.model." + name + ".lora_A.weight");
     Tensor& b = tensors.at("base_model.model." + name + ".lora_B.weight");

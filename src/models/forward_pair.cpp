@@ -89,11 +89,11 @@ std::set<std::string> pair_inputs(Transformer& net) {
 }
 
 // A decoder's rows if some keys are hidden from all rows: seen [B, L] bool.
-std::shared_ptr<const VisibleRows> hide_keys(const Tensor& seen) {
+std::shared_ptr<const KeyMask> hide_keys(const Tensor& seen) {
   const std::int64_t L = seen.size(1);
   constexpr double lowest = std::numeric_limits<float>::lowest();
   const Tensor later = ops::full({L, L}, -std::numeric_limits<double>::infinity(), kFloat).triu(1);
-  auto visible = std::make_shared<VisibleRows>();
+  auto visible = std::make_shared<KeyMask>();
   for (std::int64_t b = 0; b < seen.size(0); ++b) {
     visible->first.push_back(0);
     visible->count.push_back(L);
@@ -136,7 +136,7 @@ Result forward_pair(const PretrainedModel& model, const Tensors& inputs, const F
   const bool whole = counts_padding(inputs) || labels_reach_padding(net, labels, given, net->reads_images());
   const Padded target = whole ? given.whole() : given;
   TokenBatch target_batch = read_text(inputs, target, net->decoder->spec(), "decoder_");
-  if (whole) target_batch.visible = std::make_shared<const VisibleRows>(given.spans());
+  if (whole) target_batch.visible = std::make_shared<const KeyMask>(given.spans());
   const bool masked = find(inputs, "decoder_attention_mask").defined();
   if (made && !masked && is_composed(net) && !net->reads_images()) {
     // EncoderDecoderModel hides padding in inputs that it makes from labels.

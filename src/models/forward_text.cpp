@@ -143,7 +143,7 @@ Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, boo
   TokenBatch batch = read_text(own, computed, stack);
   batch.prompted = prompted;
   if (whole && !zeros && given.padding().any().item<bool>())
-    batch.visible = std::make_shared<const VisibleRows>(given.spans());
+    batch.visible = std::make_shared<const KeyMask>(given.spans());
   batch.past = read_past(inputs, given.sequences(), stack);
   Tensor hidden = run(net, batch, memory, pass);
   if (zeros) {

@@ -7,7 +7,7 @@ namespace attend {
 
 // Whether it has no KV cache, so that its texts are read again for each new token (XLNet, XLM,
 // Transformer-XL).
-bool rereads(const ModelSpec& model);
+bool lacks_kv_cache(const ModelSpec& model);
 bool generates(const ModelSpec& model);
 
 }  // namespace attend

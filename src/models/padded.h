@@ -27,7 +27,7 @@ class Padded {
   // The same ids without padding: every position is real.
   Padded whole() const { return Padded(ids_, {}, ""); }
   // The real columns of each sequence as a span; an Error if there is padding between real columns.
-  VisibleRows spans() const;
+  KeyMask spans() const;
 
   std::int64_t sequences() const { return mask_.size(0); }
   std::int64_t length() const { return mask_.size(1); }

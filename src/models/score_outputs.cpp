@@ -19,7 +19,7 @@ Tensor label_loss(const Tensor& scores, const Tensor& labels, std::string_view n
 
 // DeBERTa without a problem type in its config: with a label, a single score becomes a number without its own
 // dimension, and floating-point labels are the probabilities of the classes.
-bool goes_debertas_way(Transformer& network, const ScoreHeadSpec& spec) {
+bool scores_like_deberta(Transformer& network, const ScoreHeadSpec& spec) {
   return !spec.problem && network->encoder && network->encoder->spec().quirks.padding_begins_as_zero;
 }
 
@@ -130,8 +130,8 @@ Tensor put_scores(Tensors& out, const Tensors& inputs, Transformer& network, con
     case ScoreKind::sequence_classification:
       out[name] = scores;
       if (!labels.defined()) return {};
-      if (goes_debertas_way(network, spec) && scores.size(1) == 1) out[name] = scores.squeeze(1);
-      if (goes_debertas_way(network, spec) && scores.size(1) > 1 && labels.dim() > 1 && labels.size(-1) > 1)
+      if (scores_like_deberta(network, spec) && scores.size(1) == 1) out[name] = scores.squeeze(1);
+      if (scores_like_deberta(network, spec) && scores.size(1) > 1 && labels.dim() > 1 && labels.size(-1) > 1)
         return shared_label_loss(scores, labels);
       return classification_loss(scores, labels, spec.problem);
     case ScoreKind::next_sentence:

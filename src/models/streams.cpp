@@ -63,7 +63,7 @@ Streams::Streams(const Padded& given, const Tensors& inputs, const StackSpec& st
   if (whole.types.defined()) batch.types = by_text(whole.types, whole.types.view({B, L}).gather(1, asked));
   batch.past = std::move(past);
 
-  auto visible = std::make_shared<VisibleRows>();
+  auto visible = std::make_shared<KeyMask>();
   const Tensor always = always_hidden(stack, L, past_);  // [L, M + L]
   for (std::int64_t b = 0; b < B; ++b) {
     visible->first.push_back(0);

@@ -58,13 +58,13 @@ std::optional<std::int64_t> read_language(const Fields& config, std::int64_t lan
 // A sentence's scores are its summary; a choice's score is a matrix over the summary.
 std::optional<ScoreHeadSpec> read_xlm_scores(const Fields& config, std::string_view architecture,
                                              std::int64_t width) {
-  constexpr UsualSummary usual = {.type = "first", .to_labels = true, .first_dropout = 0.1};
+  constexpr SummaryDefaults defaults = {.type = "first", .to_labels = true, .first_dropout = 0.1};
   const std::int64_t labels = read_label_count(config);
   if (architecture.ends_with("ForMultipleChoice"))
     return read_score_head(config, architecture,
-                           read_summary_before_scores(config, usual, labels, width, labels));
+                           read_summary_before_scores(config, defaults, labels, width, labels));
   if (architecture.ends_with("ForSequenceClassification")) {
-    const ScoreHeadSpec summary = read_summary_scores(config, usual, labels, width);
+    const ScoreHeadSpec summary = read_summary_scores(config, defaults, labels, width);
     std::optional<ScoreHeadSpec> head = read_score_head(config, architecture, summary);
     head->labels = summary.labels;
     return head;

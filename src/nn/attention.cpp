@@ -29,7 +29,7 @@ KeySource with_earlier(const std::vector<Tensor>& earlier, const Tensor& packed,
   // All rows are taken at once: taking each text's part separately would cost its gradient a pass over all
   // rows.
   const Tensor key_value = packed.narrow(1, spec.width(), 2 * spec.key_width());
-  const VisibleRows* visible = rows.before.empty() ? rows.visible : nullptr;
+  const KeyMask* visible = rows.before.empty() ? rows.visible : nullptr;
   std::vector<Tensor> sources = earlier;
   sources.push_back(key_value);
   std::int64_t front = 0, own = 0;  // where the sequence's own begin
@@ -62,12 +62,12 @@ bool reads_prompt(const Offsets& offsets, const CacheUse& use) {
 
 // What queries see in a cache if heads have vectors for distances, as in transformers' BERT: distances of a
 // whole prompt are counted from its last token.
-std::vector<OwnKeys> from_last_token(const AttentionSpec& spec, const Offsets& offsets, const KeySource& keys,
-                                     ScalarType type) {
-  std::vector<OwnKeys> all;
+std::vector<QueryMask> from_last_token(const AttentionSpec& spec, const Offsets& offsets,
+                                       const KeySource& keys, ScalarType type) {
+  std::vector<QueryMask> all;
   for (std::int64_t b = 0; b < offsets.count(); ++b) {
     const std::int64_t length = keys.cache->length(keys.sequences[static_cast<std::size_t>(b)]);
-    all.push_back(usual_keys(spec, offsets.length(b), length, type));
+    all.push_back(default_query_mask(spec, offsets.length(b), length, type));
     if (offsets.length(b) == length) all.back().places.fill_(length - 1);
   }
   return all;
@@ -221,7 +221,7 @@ Tensor SelfAttentionImpl::attend(const Tensor& packed, const AttentionRows& rows
     by_distance.distance.of_key = head_products(
         gathered_keys(keys) * (spec_.distance->scaled ? spec_.scale : 1),
         distance_vectors_.narrow(0, table.first, table.count).repeat({1, spec_.heads}), spec_.heads);
-  const std::vector<OwnKeys> own = from_last_token(spec_, rows.offsets, keys, packed.type());
+  const std::vector<QueryMask> own = from_last_token(spec_, rows.offsets, keys, packed.type());
   return attention(packed, rows.offsets, keys, {.own = own}, by_distance);
 }
 

@@ -24,7 +24,7 @@ struct CacheUse {
 // and the token types [T] (undefined: not given).
 struct AttentionRows {
   const Offsets& offsets;
-  const VisibleRows* visible = nullptr;
+  const KeyMask* visible = nullptr;
   const RotaryTables* rotaries = nullptr;
   const DistanceTable* distances = nullptr;
   Tensor types = {};

@@ -12,7 +12,7 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-// OwnKeys of all sequences in the kernels' format.
+// The QueryMask of every sequence, in the kernels' format.
 struct OwnRows {
   std::vector<Tensor> penalties;
   std::vector<const float*> penalty;      // [B], into these
@@ -43,7 +43,7 @@ Layout make_layout(const Offsets& queries, const KeySource& keys, const Sight& s
   Layout layout;
   layout.queries = queries;
   const Offsets& offsets = keys.rows.defined() ? keys.offsets : queries;
-  const VisibleRows* visible = reads_padding(keys, sight, call) ? nullptr : sight.visible;
+  const KeyMask* visible = reads_padding(keys, sight, call) ? nullptr : sight.visible;
   layout.all_keys = visible == nullptr;
   std::int64_t cached = 0;
   for (std::int64_t b = 0; b < queries.count(); ++b) {
@@ -115,7 +115,7 @@ kernels::Attention describe(const Layout& layout, const AttentionCall& call) {
 }
 
 // `segment`: of all rows (DistanceTensors), for sequences whose keys have no segments of their own.
-OwnRows own_rows(std::span<const OwnKeys> own, const Offsets& keys, const Tensor& segment) {
+OwnRows own_rows(std::span<const QueryMask> own, const Offsets& keys, const Tensor& segment) {
   OwnRows rows;
   const auto append = [](auto& all, const Tensor& part) {
     const Tensor numbers = part.contiguous();
@@ -123,7 +123,7 @@ OwnRows own_rows(std::span<const OwnKeys> own, const Offsets& keys, const Tensor
     all.insert(all.end(), first, first + numbers.numel());
   };
   for (std::int64_t b = 0; b < keys.count(); ++b) {
-    const OwnKeys& of = own[static_cast<std::size_t>(b)];
+    const QueryMask& of = own[static_cast<std::size_t>(b)];
     rows.penalties.push_back(of.penalty.contiguous());
     rows.penalty.push_back(rows.penalties.back().const_data<float>());
     append(rows.places, of.places);
@@ -134,7 +134,7 @@ OwnRows own_rows(std::span<const OwnKeys> own, const Offsets& keys, const Tensor
 }
 
 // Whether the kernels support such keys.
-bool in_kernels(const OwnKeys& own) {
+bool in_kernels(const QueryMask& own) {
   return !own.backwards && own.penalty.type() == kFloat;
 }
 
@@ -316,11 +316,11 @@ class PlainSequences {
     return {length, layout_.key_length[b] - length, sight_.visible->first[b], sight_.visible->count[b]};
   }
 
-  OwnKeys seen(std::int64_t b) const {
+  QueryMask seen(std::int64_t b) const {
     if (!sight_.own.empty()) return sight_.own[b];
     const ScalarType type = views_.query.type();
     if (padded_) return padded_keys(call_.spec, padding(b), type);
-    return usual_keys(call_.spec, layout_.queries.length(b), layout_.key_length[b], type);
+    return default_query_mask(call_.spec, layout_.queries.length(b), layout_.key_length[b], type);
   }
 
   // [heads, L, before + L] -> [heads, L, before + count]

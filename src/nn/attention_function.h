@@ -54,8 +54,8 @@ struct KeySource {
 struct Sight {
   // The rows that are real and may be seen; null: all. Keys in `rows` of the source that come before the
   // sequence's own are visible to all.
-  const VisibleRows* visible = nullptr;
-  std::span<const OwnKeys> own = {};  // [B], instead of the spec's rules; empty: the spec's rules
+  const KeyMask* visible = nullptr;
+  std::span<const QueryMask> own = {};  // [B], instead of the spec's rules; empty: the spec's rules
 };
 
 // The entry point of attention. first: [Tq, w], or [T, w + 2 kw] if keys are next to the queries; with a

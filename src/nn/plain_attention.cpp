@@ -10,7 +10,7 @@ namespace {
 // What distances add to the scores of one sequence, term by term: [heads, Lq, Lk]. Its queries begin at row
 // `query` of the tables, its keys at row `key`.
 std::vector<FormedScores::Term> plain_distances(const DistanceTensors& d, std::int64_t query,
-                                                std::int64_t key, const OwnKeys& own) {
+                                                std::int64_t key, const QueryMask& own) {
   const std::int64_t Lq = own.places.size(0), Lk = own.penalty.size(1);
   const Tensor places = own.counted.defined() ? own.counted : ops::arange(Lk, own.places.type());
   const Tensor queries = d.by_key ? ops::zeros_like(own.places) : own.places;
@@ -36,8 +36,9 @@ std::vector<FormedScores::Term> plain_distances(const DistanceTensors& d, std::i
 }
 
 // What the last Lq of Lk positions see. `far`: the penalty of keys outside a window.
-OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, double far, ScalarType type) {
-  OwnKeys own{ops::zeros({Lq, Lk}, type), ops::arange(Lk - Lq, Lk, kLong), {}};
+QueryMask default_query_mask(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, double far,
+                             ScalarType type) {
+  QueryMask own{ops::zeros({Lq, Lk}, type), ops::arange(Lk - Lq, Lk, kLong), {}};
   const auto hidden = [&](double penalty) { return ops::full({Lq, Lk}, penalty, type); };
   if (spec.causal)
     own.penalty = hidden(-std::numeric_limits<double>::infinity()).triu(Lk - Lq + 1);
@@ -67,12 +68,12 @@ Tensor capped(const Tensor& scores, const AttentionSpec& spec) {
 
 }  // namespace
 
-OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, ScalarType type) {
-  return usual_keys(spec, Lq, Lk, -std::numeric_limits<double>::infinity(), type);
+QueryMask default_query_mask(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, ScalarType type) {
+  return default_query_mask(spec, Lq, Lk, -std::numeric_limits<double>::infinity(), type);
 }
 
 void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
-                    std::int64_t query, std::int64_t key, const OwnKeys& own) {
+                    std::int64_t query, std::int64_t key, const QueryMask& own) {
   FormedScores formed{.query = split_heads(q, call.spec).detach().clone(),
                       .key = spread_heads(k, call.spec).detach().clone(),
                       .value = spread_heads(v, call.spec).detach().clone(),
@@ -91,7 +92,7 @@ void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const Att
 }
 
 Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
-                       std::int64_t query, std::int64_t key, const OwnKeys& own) {
+                       std::int64_t query, std::int64_t key, const QueryMask& own) {
   const auto& spec = call.spec;
   if (call.scores) capture_scores(q, k, v, call, query, key, own);
   Tensor scores = ops::matmul(split_heads(q, spec), spread_heads(k, spec).transpose(1, 2)) * spec.scale;
@@ -121,10 +122,10 @@ Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
   return ops::matmul(weights, spread_heads(v, spec)).transpose(0, 1).reshape({q.size(0), spec.width()});
 }
 
-OwnKeys padded_keys(const AttentionSpec& spec, const PaddedRows& rows, ScalarType type) {
+QueryMask padded_keys(const AttentionSpec& spec, const PaddedRows& rows, ScalarType type) {
   const auto [L, before, first, count] = rows;
   constexpr double lowest = std::numeric_limits<float>::lowest();
-  OwnKeys own = usual_keys(spec, L, before + L, lowest, type);
+  QueryMask own = default_query_mask(spec, L, before + L, lowest, type);
   if (spec.quirks.later_penalty) own.penalty.clamp_min_(*spec.quirks.later_penalty);
   own.penalty.narrow(1, before, first) += lowest;
   own.penalty.narrow(1, before + first + count, L - first - count) += lowest;

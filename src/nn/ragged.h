@@ -34,7 +34,7 @@ class Offsets {
 };
 
 // What each row of one sequence sees of its Lk keys.
-struct OwnKeys {
+struct QueryMask {
   Tensor penalty;          // [Lq, Lk], added to the scores
   Tensor places;           // [Lq] int64: the position of each row among the keys
   Tensor segments;         // [Lk] int64, or undefined: no token types are given
@@ -45,9 +45,9 @@ struct OwnKeys {
 
 // Which rows of each sequence others may attend to, if not all: a padded batch has rows that are computed
 // although no other row sees them.
-struct VisibleRows {
+struct KeyMask {
   std::vector<std::int64_t> first, count;  // [B], within the sequence
-  std::vector<OwnKeys> own = {};           // [B]; empty: every row sees all of them
+  std::vector<QueryMask> own = {};         // [B]; empty: every row sees all of them
   Tensor no_query = {};                    // [T] bool: rows whose query is zero; undefined: none
 
   // 1 for visible rows and 0 for others: [T, 1].
@@ -60,11 +60,11 @@ struct TokenBatch {
   Tensor positions;  // [T] int64: the position of each token in its sequence
   Tensor types;      // [T] int64, or undefined: all 0
   Offsets offsets;
-  bool positions_given = false;                          // by a caller, not counted
-  bool columns = false;                                  // positions are columns of a padded batch
-  std::shared_ptr<const VisibleRows> visible = nullptr;  // null: all
-  Tensor languages = {};                                 // [T] int64, or undefined: none
-  Tensor tasks = {};                                     // [T] int64, or undefined: all 0
+  bool positions_given = false;                      // by a caller, not counted
+  bool columns = false;                              // positions are columns of a padded batch
+  std::shared_ptr<const KeyMask> visible = nullptr;  // null: all
+  Tensor languages = {};                             // [T] int64, or undefined: none
+  Tensor tasks = {};                                 // [T] int64, or undefined: all 0
   Tensor predicted = {};  // [T] bool: rows with XLNet's mask vector instead of their token's vector;
                           // undefined: none
   bool prompted = false;  // ids after the vocabulary are virtual tokens (nn/virtual_tokens.h)

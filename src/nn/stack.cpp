@@ -168,7 +168,7 @@ Tensor StackImpl::result_of(const Tensor& x, Pass& pass) {
   return back_ ? back_(normed, pass) : normed;
 }
 
-Tensor StackImpl::without_padding(const Tensor& x, const Offsets& offsets, const VisibleRows* real) const {
+Tensor StackImpl::without_padding(const Tensor& x, const Offsets& offsets, const KeyMask* real) const {
   return real && spec_.quirks.padding_begins_as_zero ? x * real->rows(offsets, x.type()) : x;
 }
 
@@ -210,7 +210,7 @@ Tensor StackImpl::forward_together(const TokenBatch& given, Pass& pass, const En
   const bool sees_less =
       (spec_.looks_back || spec_.half_backwards) && (!batch.visible || batch.visible->own.empty());
   LayerContext context{.offsets = batch.offsets,
-                       .visible = sees_less ? usual_sight(spec_, batch) : batch.visible,
+                       .visible = sees_less ? default_mask(spec_, batch) : batch.visible,
                        .rotaries = turns(spec_, batch, x.type()),
                        .types = batch.types,
                        .cache = cache};

@@ -22,7 +22,7 @@ struct EncoderMemory {
 struct LayerContext {
   std::int64_t layer = 0;
   Offsets offsets;
-  std::shared_ptr<const VisibleRows> visible = nullptr;    // null: all
+  std::shared_ptr<const KeyMask> visible = nullptr;        // null: all
   std::shared_ptr<const RotaryTables> rotaries = nullptr;  // null: none
   Tensor types = {};
   DistanceTable distances = {};
@@ -119,7 +119,7 @@ class StackImpl : public Module {
                         const std::function<Tensor(std::int64_t, std::int64_t, Pass&)>& read);
   // x [T, d] with zeros for padding, if the stack needs that. `real`: the rows that are not padding; null:
   // all.
-  Tensor without_padding(const Tensor& x, const Offsets& offsets, const VisibleRows* real) const;
+  Tensor without_padding(const Tensor& x, const Offsets& offsets, const KeyMask* real) const;
   bool has_layer_distances() const {
     const auto* bias = std::get_if<BucketedBias>(&spec_.distances);
     return bias && bias->per_layer;

@@ -34,13 +34,14 @@ TwoStreams two_streams(const std::vector<PermutedText>& texts, std::vector<Tenso
 // hidden from row i (content is never hidden from itself). targets [P] int64: the tokens that the queries
 // stand for. `past`: the number of keys before the text's own; all rows see them, unless `hidden` is [L, past
 // + L] and says otherwise. types [L] int64, or undefined: none are given.
-OwnKeys two_stream_keys(const Tensor& hidden, const Tensor& targets, std::int64_t past, const Tensor& types);
+QueryMask two_stream_keys(const Tensor& hidden, const Tensor& targets, std::int64_t past,
+                          const Tensor& types);
 
 // What the stack always hides from each of L rows: [L, past + L] bool (StackSpec::looks_back).
 Tensor always_hidden(const StackSpec& stack, std::int64_t L, std::int64_t past);
 // What the rows of texts without a second stream see, if the stack hides something; null: everything. An
 // Error for a stack that reads half of its batch backwards, because a text's result would depend on the other
 // texts.
-std::shared_ptr<const VisibleRows> usual_sight(const StackSpec& stack, const TokenBatch& batch);
+std::shared_ptr<const KeyMask> default_mask(const StackSpec& stack, const TokenBatch& batch);
 
 }  // namespace attend

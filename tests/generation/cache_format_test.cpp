@@ -3,7 +3,7 @@
 #include "base/parallel.h"
 #include "expect_error.h"
 #include "generation/decoding/paged_decoder.h"
-#include "generation/decoding/rereading_decoder.h"
+#include "generation/decoding/uncached_decoder.h"
 #include "generation/generate.h"
 #include "generation/models.h"
 #include "golden_spec.h"
@@ -63,7 +63,7 @@ Tensor scores(const PretrainedModel& model, const std::vector<Prompt>& prompts) 
 
 bool has_cache(const std::string& name) {
   const ModelSpec spec = golden_spec(name);
-  return spec.decoder && spec.language_model_head && !rereads(spec);
+  return spec.decoder && spec.language_model_head && !lacks_kv_cache(spec);
 }
 
 std::vector<std::string> networks_with_cache() {

@@ -47,7 +47,7 @@ Tensor encode(Transformer& net, const TwoStreams& streams) {
 
 TEST(TwoStreams, RowsSeeWhatComesBeforeThemInTheOrder) {
   const TwoStreams streams = two_streams({some_text(false)});
-  const OwnKeys& own = streams.batch.visible->own[0];
+  const QueryMask& own = streams.batch.visible->own[0];
   const Tensor seen = own.penalty.eq(0).to(kLong);
   EXPECT_TRUE(ops::equal(seen, ops::tensor({1, 0, 0, 1, 0,   // what is not predicted
                                             1, 1, 0, 1, 0,   // token 1, the first: itself

@@ -8,7 +8,7 @@ namespace {
 const PretrainedModel& checked(const PretrainedModel& assistant, const Transformer& network,
                                bool same_tokens) {
   check_generates(assistant);
-  if (rereads(assistant.network()->spec()))
+  if (lacks_kv_cache(assistant.network()->spec()))
     fail("{}: {} reads its text again at every step, too slow for an assistant", assistant.config().source(),
          assistant.architecture());
   const std::int64_t

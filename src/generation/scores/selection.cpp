@@ -108,13 +108,13 @@ float log_probability(std::span<const float> scores, std::int64_t token) {
 // Drawing tokens one after another is the same as taking the k best after adding Gumbel noise to each score
 // (Vieira 2014; Kool et al. 2019, arXiv:1903.06059).
 std::vector<Scored> draw_different(std::span<const float* const> rows, std::span<const float> offsets,
-                                   std::int64_t vocabulary, std::int64_t k, const Luck& luck) {
+                                   std::int64_t vocabulary, std::int64_t k, const RandomKey& random) {
   struct Place {
     double key;
     float score;
     std::int64_t number;
   };
-  const auto seed = std::bit_cast<std::uint64_t>(random_fraction(luck.seed, luck.sequence, luck.step));
+  const auto seed = std::bit_cast<std::uint64_t>(random_fraction(random.seed, random.sequence, random.step));
   std::vector<Place> places;
   places.reserve(rows.size() * static_cast<std::size_t>(vocabulary));
   for (std::size_t row = 0; row < rows.size(); ++row)

@@ -23,7 +23,7 @@ double random_fraction(std::uint64_t seed, std::uint64_t sequence, std::uint64_t
 std::int64_t draw(std::span<const float> scores, double fraction);
 
 // Which random numbers a choice uses: those of a step of one text, for a seed.
-struct Luck {
+struct RandomKey {
   std::uint64_t seed = 0, sequence = 0, step = 0;
 };
 
@@ -55,6 +55,6 @@ std::vector<Scored> top_k(std::span<const float* const> rows, std::span<const fl
 // offsets) among those that were not drawn before, in the order of the draws. Excluded ones are used only if
 // nothing else is left. An Error for NaN.
 std::vector<Scored> draw_different(std::span<const float* const> rows, std::span<const float> offsets,
-                                   std::int64_t vocabulary, std::int64_t k, const Luck& luck);
+                                   std::int64_t vocabulary, std::int64_t k, const RandomKey& random);
 
 }  // namespace attend

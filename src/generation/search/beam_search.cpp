@@ -48,9 +48,9 @@ std::vector<BeamSearch::Candidate> BeamSearch::candidates(float* scores, std::in
     so_far.push_back(beam.score);
   }
   const std::int64_t count = per_beam * config().num_beams;
-  const Luck luck{request_.settings->seed, request_.number, static_cast<std::uint64_t>(steps_)};
+  const RandomKey random{request_.settings->seed, request_.number, static_cast<std::uint64_t>(steps_)};
   const std::vector<Scored> chosen = config().do_sample
-                                         ? draw_different(rows, so_far, vocabulary, count, luck)
+                                         ? draw_different(rows, so_far, vocabulary, count, random)
                                          : top_k(rows, so_far, vocabulary, count);
   std::vector<Candidate> result;
   for (const auto& [score, place] : chosen) {

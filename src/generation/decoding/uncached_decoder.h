@@ -7,9 +7,9 @@
 
 namespace attend {
 
-class RereadingDecoder : public Decoder {
+class UncachedDecoder : public Decoder {
  public:
-  explicit RereadingDecoder(const PretrainedModel& model);
+  explicit UncachedDecoder(const PretrainedModel& model);
 
   void check(const Prompt& prompt) const override;
   std::vector<Sequence> add(std::span<const Prompt* const> prompts) override;

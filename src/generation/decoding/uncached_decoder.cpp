@@ -1,4 +1,4 @@
-#include "generation/decoding/rereading_decoder.h"
+#include "generation/decoding/uncached_decoder.h"
 
 #include "nn/memories.h"
 #include "nn/two_streams.h"
@@ -7,9 +7,9 @@
 
 namespace attend {
 
-RereadingDecoder::RereadingDecoder(const PretrainedModel& model) : model_(model), network_(model.network()) {}
+UncachedDecoder::UncachedDecoder(const PretrainedModel& model) : model_(model), network_(model.network()) {}
 
-void RereadingDecoder::check(const Prompt& prompt) const {
+void UncachedDecoder::check(const Prompt& prompt) const {
   const auto length = static_cast<std::int64_t>(prompt.ids.size());
   if (length == 0) fail("the prompt has no tokens");
   if (room(length) < 1)
@@ -18,11 +18,11 @@ void RereadingDecoder::check(const Prompt& prompt) const {
 }
 
 // The mask takes the place of the next token.
-std::int64_t RereadingDecoder::room(std::int64_t first) const {
+std::int64_t UncachedDecoder::room(std::int64_t first) const {
   return top()->max_positions() - first + (network_->spec().appended_mask ? 0 : 1);
 }
 
-std::vector<Decoder::Sequence> RereadingDecoder::add(std::span<const Prompt* const> prompts) {
+std::vector<Decoder::Sequence> UncachedDecoder::add(std::span<const Prompt* const> prompts) {
   std::vector<Sequence> sequences;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     const auto free = std::ranges::find_if(texts_, [](const Text& text) { return !text.used; });
@@ -33,25 +33,25 @@ std::vector<Decoder::Sequence> RereadingDecoder::add(std::span<const Prompt* con
   return sequences;
 }
 
-Decoder::Sequence RereadingDecoder::fork(Sequence sequence) {
+Decoder::Sequence UncachedDecoder::fork(Sequence sequence) {
   const Text text = texts_[sequence];  // the tensors are shared, because they never change
   const Sequence copy = add(std::vector<const Prompt*>{nullptr}).front();
   texts_[copy] = text;
   return copy;
 }
 
-void RereadingDecoder::release(Sequence sequence) {
+void UncachedDecoder::release(Sequence sequence) {
   texts_[sequence] = {};
 }
 
 // If past states are stored, XLNet reads the last two tokens again, Transformer-XL only the new one;
 // otherwise everything is read.
-std::vector<std::int64_t> RereadingDecoder::unread(const Text& text) const {
+std::vector<std::int64_t> UncachedDecoder::unread(const Text& text) const {
   if (text.past.empty()) return text.tokens;
   return {text.tokens.end() - (stack().two_streams ? 2 : 1), text.tokens.end()};
 }
 
-Tensor RereadingDecoder::step(std::span<const Feed> feeds) {
+Tensor UncachedDecoder::step(std::span<const Feed> feeds) {
   std::map<std::tuple<std::size_t, std::int64_t, std::optional<std::int64_t>>, Group> groups;
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     Text& text = texts_[feeds[i].sequence];
@@ -77,8 +77,7 @@ Tensor RereadingDecoder::step(std::span<const Feed> feeds) {
   return scores;
 }
 
-Tensor RereadingDecoder::read_with_mask(Transformer& network, std::span<Text* const> texts,
-                                        Pass& pass) const {
+Tensor UncachedDecoder::read_with_mask(Transformer& network, std::span<Text* const> texts, Pass& pass) const {
   const AppendedMask& mask = *network->spec().appended_mask;
   std::vector<std::vector<std::int64_t>> sequences;
   Tensor complete = ops::ones({static_cast<std::int64_t>(texts.size()), 1});
@@ -95,8 +94,8 @@ Tensor RereadingDecoder::read_with_mask(Transformer& network, std::span<Text* co
   return hidden.index_select(0, batch.offsets.last_rows()) * complete.to(hidden.type());
 }
 
-Tensor RereadingDecoder::read_behind_past(Transformer& network, std::span<Text* const> texts,
-                                          Pass& pass) const {
+Tensor UncachedDecoder::read_behind_past(Transformer& network, std::span<Text* const> texts,
+                                         Pass& pass) const {
   const bool streams = stack().two_streams;
   const auto B = static_cast<std::int64_t>(texts.size());
   const auto n = static_cast<std::int64_t>(unread(*texts[0]).size());
@@ -120,7 +119,7 @@ Tensor RereadingDecoder::read_behind_past(Transformer& network, std::span<Text* 
   if (streams) {
     batch.predicted = ops::arange(rows).eq(n).repeat({B});
     const std::int64_t M = batch.past.empty() ? 0 : batch.past.front().size(1);
-    auto visible = std::make_shared<VisibleRows>();
+    auto visible = std::make_shared<KeyMask>();
     visible->first.assign(B, 0);
     visible->count.assign(B, n);
     // The row of the next token sees what a row of the text would see, but is no key.
