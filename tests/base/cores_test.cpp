@@ -59,7 +59,7 @@ TEST(LeaveCore, MayRunWhereItMightBefore) {
   EXPECT_EQ(this_core(), core);
 }
 
-TEST(CoresOfGroups, OfVersionTwoAreTheLeastOnTheWayDown) {
+TEST(CoresOfGroups, Version2TakesTheMinimumAlongThePath) {
   const TemporaryDirectory root;
   write(root.path() / "a/cpu.max", "150000 100000\n");
   write(root.path() / "a/b/cpu.max", "max 100000\n");
@@ -69,14 +69,14 @@ TEST(CoresOfGroups, OfVersionTwoAreTheLeastOnTheWayDown) {
   EXPECT_EQ(cores_of_groups(root.path(), "0::/a/../a/b\n"), 1.5);
 }
 
-TEST(CoresOfGroups, InsideAContainerAreTheRoots) {
+TEST(CoresOfGroups, InAContainerAreThoseOfTheRoot) {
   const TemporaryDirectory root;
   write(root.path() / "cpu.max", "50000 100000\n");
   EXPECT_EQ(cores_of_groups(root.path(), "0::/\n"), 0.5);
   EXPECT_EQ(cores_of_groups(root.path(), "0::/../../elsewhere\n"), 0.5);
 }
 
-TEST(CoresOfGroups, OfVersionOneHaveTwoFiles) {
+TEST(CoresOfGroups, Version1HasTwoFiles) {
   const TemporaryDirectory root;
   write(root.path() / "cpu,cpuacct/docker/x/cpu.cfs_quota_us", "300000\n");
   write(root.path() / "cpu,cpuacct/docker/x/cpu.cfs_period_us", "100000\n");
@@ -86,7 +86,7 @@ TEST(CoresOfGroups, OfVersionOneHaveTwoFiles) {
   EXPECT_EQ(cores_of_groups(root.path(), membership), 3.0);
 }
 
-TEST(CoresOfGroups, AreNoneWhereFilesSayNothing) {
+TEST(CoresOfGroups, AreUnlimitedWithoutAQuota) {
   const TemporaryDirectory root;
   EXPECT_EQ(cores_of_groups(root.path(), ""), std::nullopt);
   EXPECT_EQ(cores_of_groups(root.path() / "none", "0::/\nnonsense\n:::\n"), std::nullopt);

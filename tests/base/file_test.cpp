@@ -177,14 +177,14 @@ TEST(AtomicFile, RefusesWhatItWouldDestroy) {
                                                      ": No such file or directory");
 }
 
-TEST(AtomicFile, ReportsANameThatCannotBe) {
+TEST(AtomicFile, ReportsAnImpossibleName) {
   const TemporaryDirectory directory;
   const fs::path path = directory.path() / std::string(300, 'n');
   EXPECT_TRUE(contains(error_of([&] { write_file_atomically(path, "text"); }), "File name too long"));
   EXPECT_EQ(directory.count(), 0u);
 }
 
-TEST(AtomicFile, ManyAtOnceDoNotMeet) {
+TEST(AtomicFile, ManyWritersDoNotDisturbEachOther) {
   const TemporaryDirectory directory;
   {
     std::vector<std::jthread> writers;
@@ -197,7 +197,7 @@ TEST(AtomicFile, ManyAtOnceDoNotMeet) {
   EXPECT_EQ(directory.count(), 1u);
 }
 
-TEST(DirectoryLock, RemovesWhatAKilledOneWasAboutToWrite) {
+TEST(DirectoryLock, RemovesPartialFilesOfAKilledProcess) {
   const TemporaryDirectory directory;
   const fs::path left = directory.file(".attend-697-0.tmp", "half"),
                  kept = directory.file("model.tmp", "whole");

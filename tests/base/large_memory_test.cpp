@@ -43,7 +43,7 @@ void take_and_give_back(LargeMemory& memory, unsigned seed) {
   while (!blocks.empty()) give_back(random() % blocks.size());
 }
 
-TEST(LargeMemory, GivesEveryBlockBytesOfItsOwn) {
+TEST(LargeMemory, BlocksDoNotOverlap) {
   LargeMemory memory;
   take_and_give_back(memory, 1);
   EXPECT_EQ(memory.mapped(), 0u) << "when no block is left, all goes back";
@@ -54,7 +54,7 @@ TEST(LargeMemory, GivesEveryBlockBytesOfItsOwn) {
   EXPECT_EQ(memory.mapped(), 0u);
 }
 
-TEST(LargeMemory, JoinsWhatIsFreeSideBySide) {
+TEST(LargeMemory, JoinsAdjacentFreeBlocks) {
   LargeMemory memory;
   std::byte* const kept = memory.take(kMegabyte);
   std::vector<std::byte*> blocks;
@@ -80,7 +80,7 @@ TEST(LargeMemory, HasARegionForABlockThatIsLarger) {
   memory.give_back(block, 100 * kMegabyte);
 }
 
-TEST(LargeMemory, SaysWhereThereIsNone) {
+TEST(LargeMemory, ReportsWhenThereIsNone) {
   LargeMemory memory;
   EXPECT_THROW(memory.take(std::size_t{1} << 44), std::bad_alloc);  // more than any machine has
   EXPECT_THROW(memory.take(std::size_t{1} << 60), std::bad_alloc);

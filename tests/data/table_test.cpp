@@ -65,7 +65,7 @@ TEST(Table, CsvHasQuotesAndFormatGoesBeforeEnding) {
   EXPECT_TRUE(contains(error(kLabelled, "a.csv", "a,1\n\"b,2\n"), "line 2: a quote is never closed"));
 }
 
-TEST(Table, HasAHeaderWhereItsNamesAreKnown) {
+TEST(Table, HasAHeaderIfItsNamesAreKnown) {
   const std::string expected = R"({"label":"0","text":"fine"})"
                                "\n";
   for (const char* header :
@@ -81,7 +81,7 @@ TEST(Table, HasAHeaderWhereItsNamesAreKnown) {
   EXPECT_EQ(read(kPairs, "a.tsv", "anchor\tpositive\na\tb"), "{\"pair\":\"b\",\"text\":\"a\"}\n");
 }
 
-TEST(Table, TakesNoRowForAHeaderByItsText) {
+TEST(Table, DoesNotTakeARowOfTextForAHeader) {
   for (const char* row : {"sentence\t1", "review\tgood", "text\ttext", "a label\t0", "question\tstory"})
     EXPECT_TRUE(contains(read(kLabelled, "a.tsv", row), "\"text\"")) << row;
   EXPECT_TRUE(contains(read(kPairs, "a.tsv", "text\tlabel"), R"("text":"text","pair":"label")"));
@@ -214,7 +214,7 @@ TEST(Table, SaysWhatWasFound) {
   EXPECT_TRUE(contains(said(kLabelled, "a.tsv", many), "; 12 labels 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...; "));
 }
 
-TEST(Table, WarnsOfALabelThatStandsInLine1Alone) {
+TEST(Table, WarnsOfALabelThatOnlyLine1Has) {
   const std::string rows = "so good\tpos\nso bad\tneg\nfine\tpos\nworse\tneg\n";
   EXPECT_TRUE(
       contains(said(kLabelled, "a.tsv", "What is it?\tmood?\n" + rows),
@@ -245,7 +245,7 @@ TEST(Table, ReadsOnAfterABrokenQuote) {
   EXPECT_TRUE(contains(said(kLabelled, "a.csv", rows), "left out 1 of 4 rows that cannot be read: "));
 }
 
-TEST(Table, RefusesWhatIsMostlyBad) {
+TEST(Table, RefusesATableOfMostlyBadRows) {
   EXPECT_TRUE(contains(error(kLabelled, "a.jsonl", "a\nb\n{\"text\": \"c\", \"label\": 1}"),
                        "expected a text and its label, but 2 of 3 rows cannot be read"));
   EXPECT_TRUE(contains(error(kLabelled, "a.tsv", ""), "expected a text and its label, found no rows"));

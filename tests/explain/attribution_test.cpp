@@ -271,7 +271,7 @@ TEST(Attribution, FaithfulnessFollowsTheOrder) {
   EXPECT_FALSE(faithfulness(none, important));
 }
 
-TEST(Attribution, BlocksHaveNoGradientsOfTheirWeights) {
+TEST(Attribution, BlockSparseAttentionHasNoWeightGradients) {
   const PretrainedModel model =
       PretrainedModel::load(ModelDirectory(test_data() / "models" / "big-bird-masked-lm"), {.packs = false});
   const ExplainedScore function(model, {.ids = Case::ids(16, model.network()->encoder)});

@@ -111,7 +111,7 @@ TEST(CTranslate2, RefusesADirectoryWhoseFileIsCutOff) {
 }
 
 // Changes any byte: the result is an Error, or a model whose numbers can be read.
-TEST(CTranslate2, SurvivesAnyOtherByte) {
+TEST(CTranslate2, SurvivesChangedBytes) {
   const TemporaryDirectory copy;
   for (const char* name : {"config.json", "shared_vocabulary.json"})
     copy.file(name, read_file(data / "marian" / name));
@@ -132,7 +132,7 @@ TEST(CTranslate2, SurvivesAnyOtherByte) {
   EXPECT_GT(loaded, 0U);
 }
 
-TEST(CTranslate2, RefusesWhatIsWrongWithASentence) {
+TEST(CTranslate2, NamesWhatIsWrong) {
   const auto expect = [](const Writer& writer, std::string_view part) {
     const std::string error = error_of([&] { parse(writer.bytes); });
     EXPECT_TRUE(contains(error, part));
@@ -165,7 +165,7 @@ TEST(CTranslate2, RefusesWhatIsWrongWithASentence) {
   EXPECT_TRUE(parse(one().aliases({{"b", "a"}, {"c", "b"}}).bytes).are_one("a", "c"));
 }
 
-TEST(CTranslate2, StandsForADirectoryOfHuggingFace) {
+TEST(CTranslate2, ReadsAsAHuggingFaceDirectory) {
   for (const char* family : families) {
     const ModelDirectory directory(data / family);
     const WeightFiles checkpoint = directory.weight_files();
@@ -209,7 +209,7 @@ TEST(CTranslate2, DecodesByTheRuleOfTheFormat) {
   for (std::size_t i = rows * columns; i < numbers.size(); ++i) ASSERT_EQ(numbers[i], 0) << i;
 }
 
-TEST(CTranslate2, GivesWayToACheckpointOfHuggingFace) {
+TEST(CTranslate2, YieldsToAHuggingFaceCheckpoint) {
   const TemporaryDirectory both;
   both.file("model.bin", "");
   EXPECT_TRUE(is_ctranslate2(both.path()));

@@ -99,7 +99,7 @@ TEST(Gguf, WidensEveryFloat16) {
   EXPECT_TRUE(std::isnan(from_float16(0x7E00)));
 }
 
-TEST(Gguf, RefusesWhatIsWrongWithASentence) {
+TEST(Gguf, NamesWhatIsWrong) {
   const auto expect = [](const Writer& writer, std::string_view part) {
     const std::string error = error_of(writer.bytes);
     EXPECT_NE(error.find(part), error.npos) << "expected \"" << part << "\", found \"" << error << "\"";
@@ -197,7 +197,7 @@ TEST(Gguf, MayBeSeveralFiles) {
   EXPECT_ERROR("split.no: expected 1, found 0", GgufParts{first});
 }
 
-TEST(Gguf, StandsForADirectory) {
+TEST(Gguf, ReadsAsADirectory) {
   const ModelDirectory model((data / "gpt2.gguf").string());
   EXPECT_EQ(model.model_type(), "gpt2");
   EXPECT_EQ(model.config().integer({"n_embd"}), 32);

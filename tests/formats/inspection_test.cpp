@@ -80,7 +80,7 @@ TEST_F(InspectionTest, KnowsTheTokenizer) {
   EXPECT_TRUE(contains(error_of(kind), "tokenizer.json: model: expected a JSON object, found 7"));
 }
 
-TEST_F(InspectionTest, RemarksOnWhatIsUnusual) {
+TEST_F(InspectionTest, ReportsUnusualValues) {
   write("config.json", R"({"vocab_size": 2, "dtype": "float16", "auto_map": {}, "quantization_config": {}})");
   write("pytorch_model.bin", "");
   write("adapter_config.json", "{}");
@@ -97,7 +97,7 @@ TEST_F(InspectionTest, RemarksOnWhatIsUnusual) {
                      "tensor \"empty\" is empty", "config.json says float16, the tensors are F32"}));
 }
 
-TEST_F(InspectionTest, RemarksOnMixedTypes) {
+TEST_F(InspectionTest, ReportsMixedTypes) {
   add("half", DType::f16, {2});
   EXPECT_EQ(inspect().unusual, Remarks{"the tensors are of mixed types: 1 F16, 1 F32"});
 }

@@ -29,7 +29,7 @@ TEST(Jinja, RendersAsJinja2Does) {
   }
 }
 
-TEST(Jinja, SaysWhereAndWhatItCannotRead) {
+TEST(Jinja, NamesThePlaceOfAnError) {
   const std::string cannot = "template: invalid or unsupported template: ";
   EXPECT_EQ(refusal("a\n{% if true %}x"), cannot + "line 2: expected {% endif %}, found the template's end");
   EXPECT_EQ(refusal("\n\n{{ x"), cannot + "line 3: expected '}}', found the template's end");
@@ -57,13 +57,13 @@ TEST(Jinja, KnowsWhatIsGenerated) {
   EXPECT_EQ(rendered.generated, (std::vector<std::pair<std::size_t, std::size_t>>{{2, 4}, {5, 6}}));
 }
 
-TEST(Jinja, KnowsTheDay) {
+TEST(Jinja, HasTheDate) {
   const std::string year = render("{{ strftime_now('%Y') }}");
   EXPECT_EQ(year.size(), 4U);
   EXPECT_EQ(render("{{ strftime_now('%Y-%m-%d')[:4] }}"), year);
 }
 
-TEST(Jinja, EndsWhatIsNestedTooDeepOrNeverEnds) {
+TEST(Jinja, LimitsDepthAndSteps) {
   const auto fails_with = [](const std::string& text, const char* why) {
     EXPECT_NE(refusal(text).find(why), std::string::npos) << refusal(text) << " for " << text.substr(0, 80);
   };

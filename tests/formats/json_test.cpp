@@ -37,7 +37,7 @@ TEST(ParseJson, KeepsTheLastOfTwoFieldsAsPythonDoes) {
             "f.json: the name \"a\" occurs twice in one object");
 }
 
-TEST(ParseJson, SaysWhereItWentWrong) {
+TEST(ParseJson, NamesThePlaceOfAnError) {
   EXPECT_TRUE(contains(error_in("{\"a\": 1,\n \"ä\" 2}"), "f.json: not valid JSON at line 2, column 6: "));
   for (const std::string_view text :
        {"", "{", "[1,]", "{\"a\":}", "{'a': 1}", "[1] 2", "tru", "\"a", "\"\xFF\"", "\"\\ud800\"", "[1e999]",
@@ -162,7 +162,7 @@ TEST_F(FieldsTest, GivesTheDefaultForWhatIsAbsentOrNull) {
   }
 }
 
-TEST_F(FieldsTest, SaysWhatWasExpectedAndWhatCame) {
+TEST_F(FieldsTest, ReportsExpectedAndFoundValues) {
   EXPECT_EQ(integer_error("text"),
             "config.json: text: expected an integer from 1 to 2147483648, found \"abc\"");
   EXPECT_EQ(integer_error("yes"), "config.json: yes: expected an integer from 1 to 2147483648, found true");
@@ -203,7 +203,7 @@ TEST(ShortestLine, NumbersHaveNoMoreDigitsThanTheyNeed) {
   EXPECT_EQ(shortest_line("\xff"), "\"\xEF\xBF\xBD\"");
 }
 
-TEST(Shown, IsShortAndOneLine) {
+TEST(Shown, IsOneShortLine) {
   EXPECT_EQ(shown("a\nb"), "\"a\\nb\"");
   EXPECT_EQ(shown("\xFF"), "\"\xEF\xBF\xBD\"");
   EXPECT_LT(shown(std::string(1000, 'x')).size(), 100u);

@@ -112,7 +112,7 @@ TEST_F(ModelDirectoryTest, RefusesShardsThatDoNotMatchTheIndex) {
   EXPECT_TRUE(contains(checkpoint_error(), "weight_map: expected a JSON object, found null"));
 }
 
-TEST_F(ModelDirectoryTest, NoShardLiesOutside) {
+TEST_F(ModelDirectoryTest, RefusesShardsOutsideTheDirectory) {
   directory_.file("model/x", "");
   write_weights("outside.safetensors", {"a"});
   write_weights("model/inside.safetensors", {"a"});
@@ -147,7 +147,7 @@ constexpr const char* cls_modules = R"([
     {"idx": 0, "path": "", "type": "sentence_transformers.base.modules.transformer.Transformer"},
     {"idx": 1, "path": "1_Pooling", "type": "sentence_transformers.sentence_transformer.modules.pooling.Pooling"}])";
 
-TEST_F(ModelDirectoryTest, IsNoSentenceModelWithoutModules) {
+TEST_F(ModelDirectoryTest, WithoutModulesHasNoSentencePooling) {
   write("config.json", "{}");
   EXPECT_FALSE(ModelDirectory(path()).sentence_pooling());
 }

@@ -90,7 +90,7 @@ TEST(Alternatives, BeginWhereThereIsAChoice) {
   EXPECT_EQ(second.size(), 5u);
 }
 
-TEST(Alternatives, OfPlacesThatNoTextTookThereIsNone) {
+TEST(Alternatives, MayBeFewerThanRequested) {
   const PretrainedModel model = load_model("gpt2-generation");
   std::vector<std::int64_t> all_but_two;
   for (std::int64_t id = 2; id < model.network()->decoder->spec().embeddings.vocabulary; ++id)
@@ -127,7 +127,7 @@ TEST(Alternatives, StreamEveryToken) {
   }
 }
 
-TEST(Alternatives, RefuseWhatContradictsThem) {
+TEST(Alternatives, RefuseContradictingOptions) {
   const PretrainedModel model = load_model("gpt2-generation");
   const auto error = [&](const Json& settings) {
     GenerationConfig config = config_of(model, settings);

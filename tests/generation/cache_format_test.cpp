@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(Networks, Int8Cache, testing::ValuesIn(networks_with_ca
   return name;
 });
 
-TEST(CacheFormat, EveryKindOfNetworkIsTried) {
+TEST(CacheFormat, CoversEveryKindOfNetwork) {
   EXPECT_GE(networks_with_cache().size(), 15u);
 }
 
@@ -127,7 +127,7 @@ TEST(CacheFormat, VirtualTokensAreKeptLikeOthers) {
 }
 
 // Two prompts with a common prefix: the second finds the pages of the first.
-TEST(CacheFormat, SharedPagesHoldWhatOwnOnesWould) {
+TEST(CacheFormat, SharedPagesHoldTheSameAsOwnPages) {
   const PretrainedModel model = load("gpt2-generation", CacheFormat::int8);
   const Unrecorded inference;
   Ids first(22, 5), second(22, 5);
@@ -147,7 +147,7 @@ TEST(CacheFormat, SharedPagesHoldWhatOwnOnesWould) {
   EXPECT_TRUE(ops::equal(next[0], wanted[0][1]));
 }
 
-TEST(CacheFormat, GuessesDoNotChangeTheText) {
+TEST(CacheFormat, DraftTokensDoNotChangeTheText) {
   for (const char* name : {"gpt2-generation", "marian-generation"}) {
     const PretrainedModel model = load(name, CacheFormat::int8);
     const auto prompts = make_prompts(12);

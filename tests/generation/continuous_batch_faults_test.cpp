@@ -12,7 +12,7 @@ std::string message_of(const BatchResult& result) {
 }
 
 // One text meets NaN, one client has disconnected: the others continue.
-TEST(ContinuousBatch, WhatFailsFailsAlone) {
+TEST(ContinuousBatch, AFailedRequestFailsAlone) {
   const PretrainedModel model = load_model("gpt2-generation");
   const Unrecorded no_grad;
   Tensor& positions = model.network()->decoder->embeddings->positions;
@@ -114,7 +114,7 @@ TEST(ContinuousBatch, ExceptionsStayInTheirRequests) {
 }
 
 // A step that fails ends all running requests; the batch continues with the next ones.
-TEST(ContinuousBatch, AStepThatFailsEndsThoseWhoRun) {
+TEST(ContinuousBatch, AFailedStepEndsTheRunningRequests) {
   const PretrainedModel model = load_model("gpt2-generation");
   std::vector<Asked> all = make_requests(3, 3, 9);
   std::int64_t step = 0;
@@ -142,7 +142,7 @@ TEST(ContinuousBatch, AStepThatFailsEndsThoseWhoRun) {
   expect_same_as_alone(model, all[2]);
 }
 
-TEST(ContinuousBatch, TakesNothingWhileItEnds) {
+TEST(ContinuousBatch, TakesNoRequestsDuringDestruction) {
   const PretrainedModel model = load_model("gpt2-generation");
   std::string refused;
   int ends = 0;
@@ -160,7 +160,7 @@ TEST(ContinuousBatch, TakesNothingWhileItEnds) {
   EXPECT_TRUE(contains(refused, "takes no more"));
 }
 
-TEST(ContinuousBatch, RefusesWhatCanNeverBe) {
+TEST(ContinuousBatch, RefusesImpossibleRequests) {
   const PretrainedModel model = load_model("gpt2-generation");
   ContinuousBatch batch(model, {.cache = {.tokens = 32}});
   const auto error = [&](const Ids& prompt, const Json& settings) {

@@ -68,7 +68,7 @@ std::vector<Kept> kept_as(CacheFormat cache) {
 INSTANTIATE_TEST_SUITE_P(Batch, Together, testing::ValuesIn(kept_as(CacheFormat::float32)));
 INSTANTIATE_TEST_SUITE_P(Int8, Together, testing::ValuesIn(kept_as(CacheFormat::int8)));
 
-TEST(ContinuousBatch, PromptsThatBeginAlikeSharePages) {
+TEST(ContinuousBatch, PromptsWithACommonPrefixSharePages) {
   const PretrainedModel model = load_model("gpt2-generation");
   ContinuousBatch batch(model);
   std::vector<Asked> all(8);
@@ -124,7 +124,7 @@ TEST(ContinuousBatch, CancelledRequestsLeave) {
   }
 }
 
-TEST(ContinuousBatch, EndsWithItsRequests) {
+TEST(ContinuousBatch, DestructionEndsItsRequests) {
   const PretrainedModel model = load_model("gpt2-generation");
   std::vector<Asked> all = make_requests(3, 5, 9);
   std::int64_t step = 0;

@@ -16,7 +16,7 @@ Tensor step(Decoder& decoder,
   return decoder.step(all);
 }
 
-TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
+TEST(DecoderCache, ForksAreIndependentAndFreeTheirPages) {
   const PretrainedModel model = load_model("gpt2-generation");
   PagedDecoder decoder(model);
   const std::vector<std::int64_t> begin(20, 7);  // a full page and a part of one
@@ -43,7 +43,7 @@ TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
   EXPECT_EQ(other.cache().pages_in_use(), 0);
 }
 
-TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
+TEST(DecoderCache, SourcesStayWhileTheyAreInUse) {
   const PretrainedModel model = load_model("marian-generation");
   const Unrecorded inference;
   PagedDecoder decoder(model);
@@ -64,7 +64,7 @@ TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
 }
 
 // Positions as in a padded batch (BART's decoder alone): generated tokens continue after the last one.
-TEST(DecoderCache, PromptsStandWhereTheyAreSaidTo) {
+TEST(DecoderCache, PromptsHaveTheGivenPositions) {
   const PretrainedModel model = load_model("gpt2-generation");
   PagedDecoder decoder(model);
   const auto a = add_prompts(decoder, {{{7, 8, 9}, {2, 3, 5}, {}}})[0];

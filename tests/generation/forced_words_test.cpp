@@ -68,7 +68,7 @@ TEST(ForcedWords, ComeInEveryText) {
   }
 }
 
-TEST(ForcedWords, RefusesWhatCannotBe) {
+TEST(ForcedWords, RefusesImpossiblePhrases) {
   const PretrainedModel model = load_model("gpt2-generation");
   const auto error = [&](const char* settings) {
     return error_of([&] {

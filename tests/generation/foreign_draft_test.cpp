@@ -50,7 +50,7 @@ std::vector<std::int64_t> in_order(std::int64_t count) {
 }
 
 // A model that differs only in its tokens proposes exactly what the model itself generates.
-TEST(ForeignDraft, GuessesAreTranslated) {
+TEST(ForeignDraft, DraftTokensAreTranslated) {
   const Unrecorded inference;
   const PretrainedModel model = load_model("gpt2-generation");
   const Foreign foreign("gpt2-generation");

@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // As in transformers (tests/oracle/check_generation.py): beams continue after a forced word that is an end
 // token, and stop when each of them ends in one.
-TEST(ForcedEnds, StopTheSearchWhereAllBeamsEndInOne) {
+TEST(ForcedEnds, StopTheSearchIfAllBeamsEnd) {
   const PretrainedModel model = load_model("gpt2-generation");
   const GenerationConfig config = config_of(
       model,
@@ -223,7 +223,7 @@ TEST(Generate, AssistantChangesNothing) {
 
 // A rule that expresses the same as fields gives the same texts; one that knows its prompt gives different
 // texts for each.
-TEST(Generate, RuleOfTheProgramsOwn) {
+TEST(Generate, CustomProcessor) {
   for (const char* name : {"gpt2-generation", "marian-generation"})
     for (const std::int64_t beams : {1, 3}) {
       const PretrainedModel model = load_model(name);
@@ -244,7 +244,7 @@ TEST(Generate, RuleOfTheProgramsOwn) {
     }
 }
 
-TEST(Generate, RuleThatFails) {
+TEST(Generate, CustomProcessorThatThrows) {
   const PretrainedModel model = load_model("gpt2-generation");
   const GenerationConfig config = config_of(model, {{"max_new_tokens", 5}});
   const ScoreRule throws = [](auto...) { throw std::runtime_error("no rule for this"); };

@@ -99,7 +99,7 @@ TEST_P(Guided, IsTheFormula) {
   EXPECT_GE(others, GetParam().min_others);
 }
 
-TEST(Guidance, IsTheSameWithGuessesAndAlone) {
+TEST(Guidance, IsTheSameWithDraftTokensAndAlone) {
   const PretrainedModel model = load_model("gpt2-generation");
   const std::vector<Prompt> prompts = make_guided_prompts();
   const auto together = generate(model, prompts, guided(model, 2));
@@ -128,7 +128,7 @@ TEST(Guidance, LeavesNothingInTheCache) {
   }
 }
 
-TEST(Guidance, RefusesWhatItIsNotFor) {
+TEST(Guidance, RefusesUnsupportedModelsAndOptions) {
   const PretrainedModel gpt2 = load_model("gpt2-generation"), marian = load_model("marian-generation"),
                         xlnet = load_model("xlnet-generation");
   const std::vector<Prompt> prompts = {{{5, 6}, {}, {}}};

@@ -160,7 +160,7 @@ TEST(Processors, InvalidValuesBecomeNumbers) {
   EXPECT_EQ(process(config, {NAN, INFINITY, kNever, 3}, {0}), (Row{0, kMax, -kMax, 3}));
 }
 
-TEST(Processors, EndsGrowAndWhatIsRuledOutStaysSo) {
+TEST(Processors, EndsGrowAndExcludedTokensStayExcluded) {
   GenerationConfig config;
   config.eos_token_id = {1, 2};
   config.exponential_decay_length_penalty = ExponentialDecay{1, 2};

@@ -62,7 +62,7 @@ TEST(TopK, RefusesNaN) {
   EXPECT_TRUE(contains(error_of([&] { top_k(rows, std::vector<float>{0}, 200, 2); }), "NaN"));
 }
 
-TEST(Draw, RefusesWhatIsNoDistribution) {
+TEST(Draw, RefusesInvalidDistributions) {
   EXPECT_TRUE(contains(error_of([] { draw(std::vector<float>{0, NAN}, 0.5); }), "NaN"));
   EXPECT_TRUE(contains(error_of([] { draw(std::vector<float>{kNever, kNever}, 0.5); }), "rule out"));
   EXPECT_TRUE(contains(error_of([] { draw(std::vector<float>{0, INFINITY}, 0.5); }), "infinite"));
@@ -110,7 +110,7 @@ TEST(DrawDifferent, ChiSquareOver200000Pairs) {
   EXPECT_GT(chi_square, freedom - 3.5 * std::sqrt(2 * freedom));
 }
 
-TEST(DrawDifferent, WhatIsRuledOutComesLast) {
+TEST(DrawDifferent, ExcludedTokensComeLast) {
   const std::vector<float> scores = {kNever, 1, kNever, -1e9f};
   const std::vector<const float*> rows = {scores.data()};
   const auto drawn = draw_different(rows, std::vector<float>{0}, 4, 3, {});

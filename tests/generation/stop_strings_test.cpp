@@ -50,7 +50,7 @@ TEST(StopStrings, MayBeginInThePromptOrNot) {
   }
 }
 
-TEST(StopStrings, RefusesWhatCannotBe) {
+TEST(StopStrings, RefusesImpossibleStrings) {
   const TemporaryDirectory directory;
   const Tokenizer tokenizer = byte_tokenizer(directory);
   EXPECT_TRUE(contains(error_of([&] { StopStrings({"a", ""}, &tokenizer); }), "empty"));

@@ -30,7 +30,7 @@ TEST(GenerateTensors, RefusesWhatItCannotRead) {
 }
 
 // A text continues its own output as if that had been given.
-TEST(GenerateTensors, GoesOnWithWhatHasBeenWritten) {
+TEST(GenerateTensors, ContinuesGivenTokens) {
   const PretrainedModel model = load_model("marian-generation");
   const Tensor ids = ops::tensor({5, 9, 3, 0, 7, 2, 11, 0}, kLong).view({2, 4});
   for (const Json& settings : {Json{{"num_beams", 1}}, Json{{"num_beams", 1}, {"repetition_penalty", 1.3}}}) {

@@ -209,7 +209,7 @@ TEST_P(AttentionKernelsTest, PagedKeysGiveWhatContiguousOnesGive) {
 
 // Compares with the definition over the numbers that the integers and their scales represent: for one query
 // and for several, with and without a window.
-TEST_P(AttentionKernelsTest, Int8PagesStandForTheirNumbers) {
+TEST_P(AttentionKernelsTest, Int8PagesGiveTheirDequantizedNumbers) {
   constexpr std::int64_t rows = 16, length = 37, heads = 2;  // of keys; there are twice as many query heads
   const std::int32_t table[] = {4, 0, 2};
   for (const std::int64_t size : {1, 7, 12, 16, 20, 33, 64, 100})

@@ -132,7 +132,7 @@ TEST_P(Int4KernelsTest, GivesTheBitsOfOtherMachines) {
   EXPECT_EQ(hash_of(all), 9924887511206093084u);
 }
 
-TEST_P(Int4KernelsTest, MultipliesTheIntegersTheyStandFor) {
+TEST_P(Int4KernelsTest, MultipliesTheQuantizedIntegers) {
   for (const std::int64_t rows : {1, 2, 3, 4, 5, 7, 8, 9, 70})
     for (const std::int64_t depth : {1, 31, 64, 130, 515})
       for (const std::int64_t columns : {1, 16, 49, 101}) {
@@ -154,7 +154,7 @@ TEST_P(Int4KernelsTest, MultipliesTheIntegersTheyStandFor) {
       }
 }
 
-TEST_P(Int4KernelsTest, SaysOfNumbersThatAreNone) {
+TEST_P(Int4KernelsTest, NonFiniteNumbersGiveNaN) {
   const std::int64_t depth = 40;
   std::vector<float> w(2 * depth, 0.0f);
   w[3] = std::numeric_limits<float>::infinity();

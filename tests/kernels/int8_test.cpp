@@ -217,7 +217,7 @@ TEST_P(Int8KernelsTest, RotatesBack) {
   for (int i = 0; i < 530; ++i) EXPECT_NEAR(x[i], y[i], 1e-6);
 }
 
-TEST_P(Int8KernelsTest, SaysOfNumbersThatAreNone) {
+TEST_P(Int8KernelsTest, NonFiniteNumbersGiveNaN) {
   const std::int64_t depth = 40;
   std::vector<float> x(3 * depth, 1.0f), w(2 * depth, 0.5f);
   x[5] = std::numeric_limits<float>::infinity();
@@ -317,7 +317,7 @@ TEST_P(Int8KernelsTest, AttendsToOneKeyAlone) {
   EXPECT_LT(difference(c.computed(*kernels_), c.expected()), 1e-4);
 }
 
-TEST_P(Int8KernelsTest, AttentionSaysOfNumbersThatAreNone) {
+TEST_P(Int8KernelsTest, AttentionOverNaNGivesNaN) {
   AttentionOfIntegers c(16, 1);
   const std::int64_t w = 2 * 16;
   const std::vector<float> well = c.computed(*kernels_);

@@ -171,7 +171,7 @@ TEST(RougeMetric, EqualsRougeScore) {
   }
 }
 
-TEST(PerplexityMetric, WeighsEveryTokenAlike) {
+TEST(PerplexityMetric, WeighsTokensEqually) {
   PerplexityMetric metric;
   expect_nan(metric);
   metric.add(3 * std::log(2.0), 3);

@@ -96,7 +96,7 @@ TEST_P(AdapterTest, IsTheSameMergedIntoTheWeights) {
     EXPECT_LT(difference(tensor, beside.at(name)), 2e-5) << name;
 }
 
-TEST_P(AdapterTest, LeavesTextsOfNoAdapterAsTheyAre) {
+TEST_P(AdapterTest, DoesNotChangeTextsWithoutAnAdapter) {
   const ModelDirectory adapted(directory());
   const PretrainedModel model = PretrainedModel::load(adapted, Purpose::inference);
   auto given = inputs();
@@ -257,7 +257,7 @@ TEST(FreshAdapterTest, PissaIsSavedForTheModelAsItWas) {
     EXPECT_LT(difference(tensor, expected.at(name)), 1e-5) << name;
 }
 
-TEST(FreshAdapterTest, IsRefusedBesideNothing) {
+TEST(FreshAdapterTest, RefusesOptionsThatDoNotFitTheModel) {
   const PretrainedModel model = base();
   const auto error = [&](const AdapterOptions& options) {
     return error_of([&] { Adapter::fresh(model, options, "", 1); });

@@ -14,7 +14,7 @@ ModelSpec spec_of(std::string_view model_type, std::string_view architecture, co
   return family.spec(Fields(config, "config.json"), architecture);
 }
 
-TEST(FamilyFields, WhatNoOriginalHasIsAnError) {
+TEST(FamilyFields, ValuesThatNoOriginalHasAreErrors) {
   EXPECT_ERROR("config.json: layer_norm_elementwise_affine: only true is supported",
                spec_of("opt", "OPTModel", {{"layer_norm_elementwise_affine", false}}));
   EXPECT_ERROR("config.json: rotary_value: only false is supported",

@@ -62,13 +62,13 @@ TEST(Heads, EveryFamilyHasItsOwnNamesForThem) {
   }
 }
 
-TEST(Heads, TheDirectorysOwnArchitectureIsKeptWhereItWillDo) {
+TEST(Heads, TheDirectorysOwnArchitectureIsKeptIfItFits) {
   const Family& t5 = find_family("t5");
   EXPECT_EQ(architecture_for(t5, Head::body, "T5EncoderModel"), "T5EncoderModel");
   EXPECT_EQ(architecture_for(t5, Head::body, "T5ForConditionalGeneration"), "T5Model");
 }
 
-TEST(Heads, AFamilyWithoutOneNamesThoseThatHaveIt) {
+TEST(Heads, AMissingHeadNamesTheFamiliesThatHaveIt) {
   const std::string error =
       error_of([] { architecture_for(find_family("gpt2"), Head::masked_language_model); });
   EXPECT_TRUE(contains(error, "gpt2 has no architecture that is a masked language model"));
@@ -79,7 +79,7 @@ TEST(Heads, AFamilyWithoutOneNamesThoseThatHaveIt) {
 
 // Every golden model with every head of its family: the body stays, only the head is new, and the saved model
 // loads completely.
-TEST(FreshHeads, StandOnEveryPretrainedBody) {
+TEST(FreshHeads, FitEveryPretrainedBody) {
   std::size_t made = 0;
   for (const std::string& name : golden_networks()) {
     const fs::path path = golden(name);
@@ -206,7 +206,7 @@ TEST(FreshHeads, WhatTheBodyLacksStaysAnError) {
                        "output.dense.weight is missing"));
 }
 
-TEST(FreshHeads, LabelsThatCannotBeToldApartAreAnError) {
+TEST(FreshHeads, IndistinguishableLabelsAreAnError) {
   const auto with = [](std::vector<std::string> names) {
     return error_of([&] { with_head(golden("bert-model"), Head::sequence_classification, Labels{names}); });
   };

@@ -99,7 +99,7 @@ void expect_images_apart(Transformer& network) {
 }
 
 // A sentence among 63 others of other lengths, and alone.
-TEST_P(ForwardTest, ASentenceDoesNotFeelItsBatch) {
+TEST_P(ForwardTest, ASentenceDoesNotDependOnItsBatch) {
   const PretrainedModel model = PretrainedModel::load(ModelDirectory(directory()), Purpose::inference);
   Transformer network = model.network();
   if (network->reads_images()) return expect_images_apart(network);
@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(Goldens, ForwardTest, testing::ValuesIn(forward_cases()
 });
 
 // Bodies for text or image vectors have none (DINO's ViT); the file decides.
-TEST(Forward, ABodyWithoutAPoolerInItsFileGoesWithoutOne) {
+TEST(Forward, ABodyWithoutAPoolerInItsFileHasNone) {
   const TemporaryDirectory bare;
   const fs::path whole = test_data() / "models" / "bert-model";
   const SafetensorsFile file(whole / "model.safetensors");

@@ -20,7 +20,7 @@ std::map<std::string, Tensor> fresh_weights_of(const PretrainedModel& model) {
 
 // With initial weights a language model knows nothing: its loss is ln V. In T5 and the original Transformer
 // the initial scores have standard deviation 1, which adds a half.
-TEST(FreshModels, KnowNothingYet) {
+TEST(FreshModels, StartWithTheLossOfUniformPredictions) {
   struct Case {
     const char *family, *preset;
   };
@@ -124,7 +124,7 @@ TEST(FreshModels, AreDrawnAsTheirAuthorsDid) {
               0.001);
 }
 
-TEST(FreshModels, NameNoTokensThatTheirVocabularyLacks) {
+TEST(FreshModels, NameOnlyTokensOfTheirVocabulary) {
   for (const Family* family : families()) {
     SCOPED_TRACE(family->model_type);
     if (std::ranges::find(family->presets, "tiny") == family->presets.end()) continue;

@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Models, LowPrecisionGeneration,
                            return std::string(info.param).substr(0, std::string_view(info.param).find('-'));
                          });
 
-TEST(LowPrecision, LetsGoOfTheFloats) {
+TEST(LowPrecision, FreesTheFloats) {
   const PretrainedModel model = load("gpt2", WeightFormat::int8);
   EXPECT_EQ(model.size(), load("gpt2", WeightFormat::float32).size());
   int released = 0;
@@ -236,7 +236,7 @@ TEST(LowPrecision, RefusesBrokenStoredMatrices) {
   }
 }
 
-TEST(LowPrecision, ReadsNoOtherProgramsFiles) {
+TEST(LowPrecision, RefusesFilesOfOtherPrograms) {
   const TemporaryDirectory copy;
   save_quantized(load("gpt2", WeightFormat::int8), copy.path());
   struct Case {

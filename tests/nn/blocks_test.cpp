@@ -227,7 +227,7 @@ TEST(Blocks, LossOfManyRowsIsThatOfItsBlocks) {
   }
 }
 
-TEST(Blocks, TorchUsesAsManyThreadsAsAreAskedFor) {
+TEST(Blocks, TorchUsesTheRequestedNumberOfThreads) {
   const int usual = parallel_threads();
   for (const std::size_t count : {1, 3}) {
     set_thread_count(count);
@@ -274,7 +274,7 @@ TEST(Blocks, TheGradientKnowsWhatWasDroppedOut) {
 }
 
 class Decoding : public testing::TestWithParam<ModelSpec> {};
-TEST_P(Decoding, StepByStepOverTheCacheIsTheWholePass) {
+TEST_P(Decoding, StepsWithTheCacheGiveTheSameAsOnePass) {
   Unrecorded inference;
   Transformer network(GetParam());
   initialize(network, 2);

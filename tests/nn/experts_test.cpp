@@ -117,7 +117,7 @@ TEST(Experts, GiveTheSumOfThoseThatAreChosen) {
     }
 }
 
-TEST(Experts, GiveARowTheSameWhateverRowsAreBesideIt) {
+TEST(Experts, ARowDoesNotDependOnOtherRows) {
   const Unrecorded no_grad;
   for (const Case& c : cases())
     for (const WeightFormat format : {WeightFormat::float32, WeightFormat::int8, WeightFormat::int4}) {

@@ -123,7 +123,7 @@ TEST_P(LabelLoss, LargeScoresDoNotOverflow) {
   EXPECT_NEAR(loss.sum.item<double>(), std::log(3), 1e-6);
 }
 
-TEST_P(LabelLoss, HiddenStatesPointWhereTheTeachersDo) {
+TEST_P(LabelLoss, HiddenStatesAreComparedByCosine) {
   const Tensor a = leaf({5, 7}), b = leaf({5, 7});
   const LossSum loss = cosine_distance(a, b);
   EXPECT_EQ(loss.count, 5);
@@ -134,7 +134,7 @@ TEST_P(LabelLoss, HiddenStatesPointWhereTheTeachersDo) {
                cosine_distance(a, b.narrow(0, 0, 4)));
 }
 
-TEST_P(LabelLoss, PairsAreToldFromTheOthersOfTheBatch) {
+TEST_P(LabelLoss, PairsAreContrastedWithinTheBatch) {
   const Tensor a = leaf({4, 6}), b = leaf({7, 6});
   const Tensor scores = 20 * ops::cosine_similarity(a.unsqueeze(1), b.unsqueeze(0), 2);  // [4, 7]
   const Tensor labels = ops::arange(4);

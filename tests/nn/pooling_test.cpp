@@ -70,7 +70,7 @@ TEST(HeadRows, AreFoundInEveryTextByItself) {
   EXPECT_FALSE(rows(HeadInput::every_token, {}, batch).defined());
 }
 
-TEST(HeadRows, AnEndThatIsMissingIsAnError) {
+TEST(HeadRows, AMissingEndIsAnError) {
   const TokenBatch targets = TokenBatch::from({{1, 1}, {1}}), none = TokenBatch::from({{5}, {2}}),
                    longer = TokenBatch::from({{5}, {2, 5}});
   EXPECT_TRUE(

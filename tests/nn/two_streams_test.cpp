@@ -88,7 +88,7 @@ TEST(TwoStreams, HideWhatTheCollatorOfTheOriginalHides) {
   }
 }
 
-TEST(TwoStreams, TextsDoNotKnowOfEachOther) {
+TEST(TwoStreams, TextsAreIndependent) {
   Transformer net = network();
   for (const bool types : {false, true}) {
     PermutedText other{.ids = {11, 12, 13}, .order = {0, -1, -1}, .predicted = {0}},

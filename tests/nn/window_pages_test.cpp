@@ -35,7 +35,7 @@ Tensor packed_rows(std::int64_t count, ScalarType type = kFloat) {
   return rows.to(type);
 }
 
-TEST(WindowPages, GoBackAndNothingElseChanges) {
+TEST(WindowPages, AreFreedAndNothingElseChanges) {
   const Unrecorded no_grad;
   const Tensor packed = packed_rows(200);
   Reader keeps(0), leaves(kWindow);
@@ -56,7 +56,7 @@ TEST(WindowPages, GoBackAndNothingElseChanges) {
   EXPECT_EQ(leaves.cache.pages_in_use(), 0);
 }
 
-TEST(WindowPages, GoBackInOtherTypesToo) {
+TEST(WindowPages, AreFreedInOtherTypesToo) {
   const Unrecorded no_grad;
   const Tensor packed = packed_rows(70, kDouble);
   Reader keeps(0, kDouble), leaves(kWindow, kDouble);

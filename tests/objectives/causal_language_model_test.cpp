@@ -44,7 +44,7 @@ std::unique_ptr<Objective> make(SmallSetting& setting, std::int64_t length) {
   return kCausalLanguageModel.make(setting.setting());
 }
 
-TEST(TextStreams, EachBatchGoesOnWhereTheOneBeforeStopped) {
+TEST(TextStreams, EachBatchContinuesThePreviousOne) {
   for (const std::int64_t blocks : {1, 7, 12, 23})
     for (const std::int64_t streams : {0, 1, 3, 5, 40})
       for (const bool all : {false, true}) {
@@ -123,7 +123,7 @@ TEST(CausalLanguageModel, RemembersAsIfTheTextWereOne) {
   EXPECT_GT(std::abs(forgetful - expected), 1e-3 * expected);
 }
 
-TEST(CausalLanguageModel, SaysWhereMemoriesAreMissing) {
+TEST(CausalLanguageModel, ReportsMissingMemories) {
   SmallSetting setting = xl(12);
   std::unique_ptr<Objective> objective = make(setting, 10);
   Trainee trainee = setting.trainee();

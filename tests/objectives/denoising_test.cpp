@@ -221,7 +221,7 @@ TEST(Denoising, HidesTokensOneByOneOrLeavesThemOut) {
   EXPECT_NEAR(deleted.target.offsets.total() - deleted.tokens.offsets.total(), 600, 90);
 }
 
-TEST(Denoising, RefusesWhatCannotBe) {
+TEST(Denoising, RefusesImpossibleOptions) {
   SmallSetting b = bart(/*mask=*/false);
   b.write("train.txt", 300, 7, 40);
   const auto error = [](const SmallSetting& s) { return error_of([&] { Denoising{s.setting()}; }); };

@@ -138,7 +138,7 @@ Encoding pieces_at(const std::vector<TextSpan>& spans) {
   return encoding;
 }
 
-TEST(FirstPieces, ASpaceInFrontBelongsToTheWordBehindIt) {
+TEST(FirstPieces, ALeadingSpaceBelongsToTheNextWord) {
   const std::vector<std::string> words = {"über", "It", "x"};  // über It x
   using Pieces = std::vector<std::int64_t>;
   EXPECT_EQ(first_pieces(pieces_at({{0, 2}, {2, 4}, {5, 7}, {8, 9}}), words), (Pieces{0, -1, 1, 2}));

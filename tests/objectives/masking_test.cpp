@@ -53,7 +53,7 @@ TEST(Masking, HidesTheShareOfThePaperAndEightOfTenBehindTheMask) {
   EXPECT_NEAR(share(same, predicted), 0.1 + 0.1 / kVocabulary, 0.012);
 }
 
-TEST(Masking, HidesWholeWordsOrNothingOfThem) {
+TEST(Masking, HidesWholeWords) {
   const Hidden text = hide({.whole_words = true}, 20000, 4);
   std::int64_t predicted = 0, words = 0;
   for (std::size_t i = 1; i + 1 < text.before.size(); ++i) {

@@ -37,7 +37,7 @@ struct PairSetting : WordSetting {
   }
 };
 
-TEST(Pairs, TheSecondTextsStandBehindTheFirstOnes) {
+TEST(Pairs, SecondTextsFollowTheFirst) {
   const PairSetting setting;
   const Pairs pairs(setting.setting());
   ASSERT_EQ(pairs.examples(), 3);
@@ -49,7 +49,7 @@ TEST(Pairs, TheSecondTextsStandBehindTheFirstOnes) {
   EXPECT_EQ(batch.tokens.ids[1].item<std::int64_t>(), kFirstLetter + 3);
 }
 
-TEST(Pairs, WhatIsRightForATextIsNoNegativeOfIt) {
+TEST(Pairs, PositivesAreNotUsedAsNegatives) {
   // Pairs 0 and 1 have the same first text, 1 and 2 the same second text; the second text of 3 is the first
   // of 0.
   const Tensor left_out = false_negatives(numbers({0, 1, 0, 2, 3, 2, 4, 0}));
@@ -81,7 +81,7 @@ TEST(Pairs, TheSearchIsAmongAllDifferentSecondTexts) {
   EXPECT_EQ(measure(pairs, {0, 1, 2, 3}, {1, 0, 0, 1, 1, 0, 0, 1}).front().name, "recall@1");
 }
 
-TEST(Pairs, WidthsAreTermsAndFiguresOfTheirOwn) {
+TEST(Pairs, EveryWidthHasItsOwnLossAndMetrics) {
   PairSetting setting;
   const std::int64_t whole = setting.spec.encoder->width();
   setting.recipe.matryoshka = {2, 8, whole};
@@ -96,7 +96,7 @@ TEST(Pairs, WidthsAreTermsAndFiguresOfTheirOwn) {
   }
 }
 
-TEST(Pairs, OneAloneHasNothingToBeToldFrom) {
+TEST(Pairs, ABatchOfOneIsRefused) {
   EXPECT_TRUE(contains(error_of([] { Pairs(PairSetting("a\tb\n").setting()); }), "two pairs at least"));
   PairSetting setting;
   setting.recipe.batch_size = 1;

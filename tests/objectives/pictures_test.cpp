@@ -100,7 +100,7 @@ TEST(ImageClassification, PicturesAreAsTheirPreprocessorHasThem) {
   EXPECT_EQ(batch.real_tokens(), 2 * (1 + 4 * 6));
 }
 
-TEST(ImageClassification, PicturesMoveInTrainingAlone) {
+TEST(ImageClassification, PicturesAreAugmentedInTrainingOnly) {
   PictureSetting setting(kClassifier);
   setting.recipe.augment_shift = 2;
   const ImageClassification training(setting.setting()), held_out(setting.setting(/*held_out=*/true));

@@ -112,7 +112,7 @@ TEST(SpanCorruption, FollowsFromSeedEpochAndNumberAlone) {
   EXPECT_NE(input({3}, {1, 2}), input({3}, {2, 2}));
 }
 
-TEST(SpanCorruption, RefusesWhatCannotBe) {
+TEST(SpanCorruption, RefusesImpossibleOptions) {
   SmallSetting t = t5(5);
   t.write("train.txt", 500, 7, 40);
   const auto error = [&](const SmallSetting& s) { return error_of([&] { SpanCorruption{s.setting()}; }); };

@@ -70,7 +70,7 @@ TEST(Launch, SlurmCountsTheTasksOfItsStep) {
   EXPECT_EQ(place->port, 29500);
 }
 
-TEST(Launch, RefusesWhatMakesNoSense) {
+TEST(Launch, RefusesInvalidValues) {
   EXPECT_ERROR("WORLD_SIZE=2 without RANK", place_in_run(variables({{"WORLD_SIZE", "2"}})));
   EXPECT_ERROR("RANK=2: expected a number from 0 to 1",
                place_in_run(variables({{"WORLD_SIZE", "2"}, {"RANK", "2"}, {"MASTER_ADDR", "a"}})));

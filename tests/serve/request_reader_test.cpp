@@ -73,7 +73,7 @@ TEST(RequestReader, LeavesTheNextRequestAlone) {
   EXPECT_FALSE(reader.head().keeps_alive);
 }
 
-TEST(RequestReader, RefusesWhatTwoReadersUnderstandInTwoWays) {
+TEST(RequestReader, RefusesAmbiguousRequests) {
   for (const char* fields :
        {"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
         "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", "Content-Length: 5\r\nContent-Length: 6\r\n",
@@ -90,7 +90,7 @@ TEST(RequestReader, RefusesWhatTwoReadersUnderstandInTwoWays) {
   EXPECT_EQ(status_for(post("Transfer-Encoding: chunked\r\n", "x\r\n")), 400);
 }
 
-TEST(RequestReader, BoundsWhatItKeeps) {
+TEST(RequestReader, LimitsTheSizeOfRequests) {
   EXPECT_EQ(status_for("GET /" + std::string(2 * kMaxHead, 'a') + " HTTP/1.1\r\n\r\n"), 431);
   EXPECT_EQ(status_for(post("A: " + std::string(2 * kMaxHead, 'a') + "\r\n", "")), 431);
   std::string many;

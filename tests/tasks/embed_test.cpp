@@ -114,7 +114,7 @@ TEST(Embed, ScoresByTheSimilarityOfTheModel) {
   EXPECT_EQ(kinds.size(), 4u);
 }
 
-TEST(Embed, RefusesWhatTheModelCannotDo) {
+TEST(Embed, RefusesOptionsTheModelLacks) {
   const SentenceModel model("prompts");
   Embedder embedder(model.path());
   EmbedOptions options;
@@ -147,7 +147,7 @@ TEST(Embed, CountsTokensAndRefusesLongTexts) {
   EXPECT_EQ(embedder.count_tokens({" fox"}, options), (std::vector<std::size_t>{5}));
 }
 
-TEST(Embed, SaysWhatItTakesWithoutModules) {
+TEST(Embed, ReportsItsDefaultsWithoutModules) {
   std::vector<std::string> lines;
   const auto lines_of = [&](const char* name, const EmbedderOptions& options) {
     lines.clear();
@@ -165,7 +165,7 @@ TEST(Embed, SaysWhatItTakesWithoutModules) {
   EXPECT_TRUE(lines_of("prompts", {}).empty());
 }
 
-TEST(Embed, IsSilentOfAPoolerThatItDoesNotUse) {
+TEST(Embed, DoesNotReportAnUnusedPooler) {
   const SentenceModel model("prompts");
   // Renaming a tensor in the header keeps all lengths.
   std::string weights = read_file(model.path() / "model.safetensors");

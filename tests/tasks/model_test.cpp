@@ -48,7 +48,7 @@ TEST(Model, GivesWhatForwardGives) {
   EXPECT_ERROR("expected an array of integers", outputs.begin()->second.integers());
 }
 
-TEST(Model, RefusesArraysThatMakeNoSense) {
+TEST(Model, RefusesInvalidArrays) {
   const Model model(test_data() / "models" / "bert-classifier");
   const auto kind_of = [&](const Arrays& inputs, const OutputOptions& options = {}) {
     try {
@@ -70,7 +70,7 @@ TEST(Model, RefusesArraysThatMakeNoSense) {
   EXPECT_EQ(kind_of({{"input_ids", Array({1, 3}, three)}}, {.gradients = true}), ErrorKind::call);
 }
 
-TEST(Model, SaysWhoHasToChangeSomething) {
+TEST(Model, ErrorsHaveAKind) {
   const auto kind_of = [](const auto& work) {
     try {
       work();

@@ -205,7 +205,7 @@ std::string error_of(const Work& work) {
 }
 
 // Settings are read once: later changes of the files have no effect.
-TEST(Pipelines, OpenNoFileAgain) {
+TEST(Pipelines, ReadTheirSettingsOnce) {
   const std::vector<std::string> texts = {"Ada has moved.", "a good film", "x"};
   const ChangedModel tags("tags"), masks("masks"), answers("answers"), classes("classifier"),
       nli("entailment");
@@ -303,7 +303,7 @@ TEST(Pipelines, TakeAQuestionThatIsTooLong) {
 }
 
 // The vocabulary may have fewer tokens than were requested.
-TEST(Pipelines, FillWithNoMoreThanThereIs) {
+TEST(Pipelines, FillAtMostTheWholeVocabulary) {
   FillOptions options;
   options.top_k = 100000;
   const auto filled = MaskFiller(task_data() / "masks").fill({"[MASK]"}, options);

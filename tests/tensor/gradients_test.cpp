@@ -334,7 +334,7 @@ TEST(Tape, KeepsWhatWasSavedOnlyIfAsked) {
   }
 }
 
-TEST(Tape, NoticesThatWhatItSavedHasChanged) {
+TEST(Tape, NoticesChangesOfSavedTensors) {
   const ops::Tensor x = ops::ones({3}).set_needs_gradient(), y = x * 2, z = (y * y).sum();
   y.add_(1);
   try {
@@ -358,7 +358,7 @@ TEST(Tape, RefusesToHaveALeafChanged) {
   EXPECT_EQ(x[0].item<float>(), 2);
 }
 
-TEST(Tape, GivesGradientsOfWhatIsInBetween) {
+TEST(Tape, GivesGradientsOfIntermediateTensors) {
   const ops::Tensor x = ops::ones({2}).set_needs_gradient(), y = x * 3, z = (y * y).sum();
   const auto found = ops::gradients({z}, {y, x});
   EXPECT_TRUE(same(found[0], at::full({2}, 6.0f), 0));
@@ -374,7 +374,7 @@ TEST(Tape, MayBeLong) {
   EXPECT_EQ(x.gradient().item<float>(), 1);
 }
 
-TEST(Tape, LetsGoOfMemoryOnTheWay) {
+TEST(Tape, FreesMemoryDuringBackward) {
   // Each step saves its factors; in the backward pass, freed tensors make room for gradients.
   const ops::Tensor x = ops::ones({8}).set_needs_gradient();
   ops::Tensor y = x * 1;

@@ -310,7 +310,7 @@ TEST(HostRandom, IsTorchs) {
   }
 }
 
-TEST(HostRandom, WeightsAreTorchsButForTheLastBits) {
+TEST(HostRandom, WeightsAreTorchsExceptForTheLastBits) {
   for (const std::int64_t count : {1, 6, 16, 37, 1000}) {
     auto theirs = at::make_generator<at::CPUGeneratorImpl>(11);
     auto ours = ops::make_generator<ops::CPUGeneratorImpl>(11);

@@ -164,7 +164,7 @@ TEST_P(HostCopies, OfMatrices) {
   EXPECT_REFUSED(as(batch).copy_(as(batch[0].t())));
 }
 
-TEST_P(HostCopies, OfSeveralTypesArePutTogetherInOneThatHoldsBoth) {
+TEST_P(HostCopies, ConcatenationPromotesTypes) {
   for (const ops::ScalarType type : kSomeTypes) {
     const at::Tensor x = random_numbers({2, 3}, GetParam()), y = random_numbers({1, 3}, type);
     EXPECT_SAME(cat(as(x, y)));

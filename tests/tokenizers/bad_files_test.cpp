@@ -46,7 +46,7 @@ class BadFile : public testing::Test {
   const std::filesystem::path directory = temporary.path();
 };
 
-TEST_F(BadFile, GoodOnesAreTaken) {
+TEST_F(BadFile, GoodFilesAreRead) {
   EXPECT_EQ(message(with_part(R"("decoder":null)")), "");
   // The merges may come first.
   EXPECT_EQ(message(with_model(R"("merges":[["a","b"]],"vocab":{"a":0,"b":1,"ab":2},"type":"BPE")")), "");

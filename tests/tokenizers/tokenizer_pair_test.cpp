@@ -9,7 +9,7 @@ namespace attend {
 namespace {
 
 // Settings for long and short texts from a tokenizer's last use have no effect.
-TEST(TokenizerPair, NeitherCutsNorPads) {
+TEST(TokenizerPair, DoesNotTruncateOrPad) {
   const Json file = {
       {"version", "1.0"},
       {"truncation",

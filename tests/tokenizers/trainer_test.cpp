@@ -202,7 +202,7 @@ TEST_F(Training, LowercasesWhereAsked) {
   EXPECT_EQ(tokenizer.encode("ÜBER").ids, tokenizer.encode("über").ids);
 }
 
-TEST_F(Training, TemplatesOfOnesOwn) {
+TEST_F(Training, CustomTemplates) {
   const Tokenizer tokenizer = trained({.vocabulary_size = 300,
                                        .special_tokens = {"<a>", "<b>"},
                                        .single_template = "<a> $A <b>",
@@ -212,7 +212,7 @@ TEST_F(Training, TemplatesOfOnesOwn) {
   EXPECT_EQ(pair.type_ids, (std::vector<std::int32_t>{0, 0, 1, 1}));
 }
 
-TEST_F(Training, SaysWhatIsWrong) {
+TEST_F(Training, ReportsErrors) {
   const auto message = [&](const TrainerOptions& options, const std::vector<std::filesystem::path>& files) {
     try {
       train_tokenizer(options, files);

@@ -25,7 +25,7 @@ std::string words(const WordBorders& borders, std::string_view text) {
   return result;
 }
 
-TEST(WordBorders, AreWhereNoPieceReachesAcross) {
+TEST(WordBorders, AreWhereNoPieceCrosses) {
   const WordBorders borders(pieces({"▁", "a", "b", ",", "▁ab", "b.", "é"}));
   ASSERT_TRUE(borders.any());
   EXPECT_EQ(words(borders, "▁ab,▁▁ab,,b.é"), "▁ab|,|▁▁ab|,|,|b.é");
@@ -39,7 +39,7 @@ TEST(WordBorders, AreWhereNoPieceReachesAcross) {
   EXPECT_EQ(words(borders, text), expected);
 }
 
-TEST(WordBorders, AreNowhereIfPiecesReachFromWordToWord) {
+TEST(WordBorders, AreNoneIfPiecesCrossWords) {
   EXPECT_FALSE(WordBorders(pieces({"▁", "a", "a▁a"})).any());
   EXPECT_FALSE(WordBorders(pieces({"a", "▁a"})).any());  // a space alone is unknown
 }

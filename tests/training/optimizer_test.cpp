@@ -127,7 +127,7 @@ TEST(Optimizer, KeepsOnlyRowsAndColumnsOfAMatrixInAdafactor) {
   EXPECT_EQ(state.at("variance.vector").sizes(), Dimensions({5}));
 }
 
-TEST(Optimizer, TakesWhatIsStackedInAWeightEachByItself) {
+TEST(Optimizer, UpdatesStackedMatricesSeparately) {
   const Tensor start = tensor_of(goldens().at("start"), "tall", kFloat);
   for (const OptimizerOptions& options :
        {OptimizerOptions{.kind = OptimizerKind::muon}, OptimizerOptions{.kind = OptimizerKind::adafactor},
@@ -186,7 +186,7 @@ TEST(Optimizer, MuonsStepsHaveSingularValuesNearOne) {
   EXPECT_LT(values.max().item<double>(), 1.3);
 }
 
-TEST(Optimizer, LeavesAloneWhatHasNoGradientOrNeedsNone) {
+TEST(Optimizer, SkipsParametersWithoutGradients) {
   std::vector<Parameter> parameters = fresh_parameters();
   parameters[1].weight.set_needs_gradient(false);
   for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adafactor, OptimizerKind::sgd,

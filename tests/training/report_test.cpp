@@ -155,7 +155,7 @@ TEST(SampleLog, ResumesWhereTheRunIsResumed) {
   EXPECT_EQ(steps[1].samples[0].said, "\xef\xbf\xbd");
 }
 
-TEST(Chart, ThinsPointsButKeepsTheirExtremes) {
+TEST(Chart, DropsPointsButKeepsTheExtremes) {
   std::vector<Point> points;
   for (int i = 0; i < 10000; ++i) points.push_back({static_cast<double>(i), std::sin(i * 0.01)});
   points[5003].y = 9;

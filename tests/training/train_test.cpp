@@ -123,7 +123,7 @@ TEST_F(TrainTest, LabelsWithoutNamesGetTheDatas) {
              {"no", "perhaps", "yes"}, "whose labels are LABEL_0, LABEL_1: they lack no, perhaps, yes");
 }
 
-TEST_F(TrainTest, ThisIsSoForTagsSeveralLabelsAndNumbers) {
+TEST_F(TrainTest, HeadsForTagsSeveralLabelsAndNumbers) {
   const Strings tags = {"O", "B-LOC", "I-LOC", "B-PER"};
   const fs::path tagger = model_with("tagger", Head::token_classification, Labels{tags, {}});
   expect_kept(recipe("token-classification", tagger, "tags.txt", "a\tB-LOC\nb\tO\n\nc\tI-LOC\n"), tags);
@@ -180,7 +180,7 @@ TEST_F(TrainTest, OtherHeadsGoOnLearning) {
   }
 }
 
-TEST_F(TrainTest, AnAdapterFitsTheClassifierItStandsBeside) {
+TEST_F(TrainTest, AnAdapterKeepsTheLabelsOfItsClassifier) {
   const fs::path model = model_with("model", Head::sequence_classification, Labels{kOwn, {}});
   Recipe r = recipe("classification", model, "rows.tsv", "a b\tmixed\nc\tbad\n");
   r.lora = 2;
@@ -210,7 +210,7 @@ TEST_F(TrainTest, AnUnknownLabelIsNamedWithFileAndLine) {
       << said;
 }
 
-TEST_F(TrainTest, AFigureThatNobodyMeasuresIsRefusedBeforeTheRun) {
+TEST_F(TrainTest, AnUnmeasuredMetricIsRefusedBeforeTheRun) {
   const fs::path model = write_letter_model(directory_, "model", "bert");
   Recipe r = recipe("classification", model, "rows.tsv", "a b\tgood\nc\tbad\n");
   r.validation = r.train;
@@ -240,7 +240,7 @@ TEST_F(TrainTest, EarlyStoppingSaysSoAndWhichStepStays) {
   EXPECT_TRUE(contains(read_file(r.output / "run.html"), "stopped early after step 3"));
 }
 
-TEST_F(TrainTest, WhatIsAskedForAndCannotBeIsSaid) {
+TEST_F(TrainTest, OptionsThatCannotBeAppliedAreReported) {
   const fs::path model = write_letter_model(directory_, "model", "bert", {{"max_position_embeddings", 16}});
   Recipe r = recipe("masked-lm", model, "text.txt", "a b c d e f\ng h i j\n");
   r.length = 500;

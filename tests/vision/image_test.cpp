@@ -71,7 +71,7 @@ TEST(Image, IsDecodedFromBytesToo) {
   EXPECT_TRUE(error_of([] { decode_image("GIF89a", "it"); }).starts_with("it: cannot read this picture: "));
 }
 
-TEST(Image, OtherFilesAreNoPictures) {
+TEST(Image, OtherFilesAreRefused) {
   const TemporaryDirectory directory;
   const auto text = directory.file("text.png", "a text");
   EXPECT_EQ(error_of([&] { read_image(text); }),
