@@ -132,7 +132,7 @@ class Collector {
     side.texts.push_back(
         target ? *target : tokenizer.decode(std::vector<TokenId>(written.begin(), written.end()), true));
     side.embedded = embedded(network_->decoder, batch);
-    const EncoderMemory memory = network_->remember(encoded_, source_offsets_, pass_);
+    const CrossAttentionKV memory = network_->project_kv(encoded_, source_offsets_, pass_);
     const Tensor last = network_->decode(batch, pass_, &memory);
     keep_side(std::move(side), capture_.decoder);
     if (network_->language_model_head) keep_predictions(last, tokenizer, capture_.decoder);

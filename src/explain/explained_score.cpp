@@ -130,7 +130,7 @@ Tensor ExplainedScore::scores(const std::vector<Tensor>& x, const AskedScore& as
   Tensor hidden = encoded(x.front(), copies, pass);  // [copies * n, d]
   const CopiedText* last = &*copies.source;
   if (copies.target) {
-    const EncoderMemory memory = network_->remember(hidden, copies.source->batch.offsets, pass);
+    const CrossAttentionKV memory = network_->project_kv(hidden, copies.source->batch.offsets, pass);
     const GivenVectors vectors(network_->decoder->embeddings, copies.target->batch, x.back());
     hidden = network_->decode(vectors.batch(), pass, &memory);
     last = &*copies.target;

@@ -148,7 +148,7 @@ Result forward_pair(const PretrainedModel& model, const Tensors& inputs, const F
          target_batch.offsets.count());
   check_ids(given, net->decoder->spec(), "decoder_input_ids");
   check_distances(net->decoder->spec(), target);
-  const EncoderMemory memory = net->remember(encoded, source_offsets, pass);
+  const CrossAttentionKV memory = net->project_kv(encoded, source_offsets, pass);
   const Tensor hidden = net->decode(target_batch, pass, &memory);
   if (net->language_model_head)
     put_language_model(r, net, hidden, target, labels_of_rows(net, labels, target, vocabulary), pass);

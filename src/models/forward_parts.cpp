@@ -122,7 +122,7 @@ std::optional<Encoded> read_encoded(const Tensors& inputs, Stack& reader, std::i
          sequences, width, name_of(states.type()), fmt::join(states.sizes(), ", "));
   Padded layout(ops::zeros({sequences, states.size(1)}, kLong), mask, "encoder_hidden_states");
   const TokenBatch batch = layout.batch({}, {});
-  EncoderMemory memory = reader->remember(layout.unpad(states.to(kFloat)), batch.offsets, pass);
+  CrossAttentionKV memory = reader->project_kv(layout.unpad(states.to(kFloat)), batch.offsets, pass);
   return Encoded{layout, std::move(memory)};
 }
 

@@ -55,7 +55,7 @@ bool labels_reach_padding(Transformer& net, const Tensor& labels, const Padded& 
 // real rows in encoder_attention_mask [B, Ls]. None if neither is given.
 struct Encoded {
   Padded layout;
-  EncoderMemory memory;
+  CrossAttentionKV memory;
 };
 std::optional<Encoded> read_encoded(const Tensors& inputs, Stack& reader, std::int64_t sequences, Pass& pass);
 // Writes the weights of cross-attentions in `capture`.

@@ -67,7 +67,7 @@ struct Body {
   Tensor first = {};  // [B, d]: of the first column, if a head reads it
 };
 
-Tensor run(Transformer& net, const TokenBatch& batch, const EncoderMemory* memory, Pass& pass) {
+Tensor run(Transformer& net, const TokenBatch& batch, const CrossAttentionKV* memory, Pass& pass) {
   return net->decoder ? net->decode(batch, pass, memory) : net->encode(batch, pass, memory);
 }
 
@@ -121,7 +121,7 @@ Body read_streams(Result& r, Transformer& net, const Tensors& inputs, const Padd
 }
 
 Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, bool prompted, bool all_read,
-               Pass& pass, Capture::Stack& states, const EncoderMemory* memory) {
+               Pass& pass, Capture::Stack& states, const CrossAttentionKV* memory) {
   const StackSpec& stack = (net->decoder ? net->decoder : net->encoder)->spec();
   const bool first_read = reads_first_column(net);
   const bool whole = all_read || (first_read && given.padding().select(1, 0).any().item<bool>());

@@ -70,7 +70,7 @@ class CrossAttentionImpl : public Module {
  public:
   CrossAttentionImpl(std::int64_t width, const AttentionSpec& spec);
   // Keys and values of the encoder's result [Ts, d]: [Ts, 2 kw], for any number of calls to forward.
-  Tensor remember(const Tensor& encoded, Pass& pass) { return key_value_(encoded, pass); }
+  Tensor project_kv(const Tensor& encoded, Pass& pass) { return key_value_(encoded, pass); }
   Tensor forward(const Tensor& x, const Offsets& offsets, const Tensor& key_value, const Offsets& key_offsets,
                  const Tensor& residual, double dropout, Pass& pass, const AttentionCapture& capture);
   // The same with the keys and values of `layer` in the cache for its sources.

@@ -188,7 +188,7 @@ Tensor StackImpl::read_in_groups(const ReadingGroups& groups, const Pass& pass,
   return ops::cat(parts);
 }
 
-Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory,
+Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const CrossAttentionKV* memory,
                           const CacheUse* cache, Capture::Stack* capture) {
   const bool plain = batch.visible == nullptr && batch.past.empty() && batch.before.empty() &&
                      prefixes.empty() && !spec_.half_backwards && memory == nullptr && cache == nullptr;
@@ -200,7 +200,7 @@ Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const EncoderMemo
   });
 }
 
-Tensor StackImpl::forward_together(const TokenBatch& given, Pass& pass, const EncoderMemory* memory,
+Tensor StackImpl::forward_together(const TokenBatch& given, Pass& pass, const CrossAttentionKV* memory,
                                    const CacheUse* cache, Capture::Stack* capture) {
   // In a cache, the prefixes are stored already.
   const PassPrefixes own =
@@ -267,7 +267,7 @@ Tensor StackImpl::run_layer(std::size_t i, const Tensor& x, LayerContext context
   return result.narrow(1, 0, width).contiguous();
 }
 
-Tensor StackImpl::run_layers(Tensor x, LayerContext context, const EncoderMemory* memory,
+Tensor StackImpl::run_layers(Tensor x, LayerContext context, const CrossAttentionKV* memory,
                              const std::vector<Tensor>& past, const PassPrefixes& own_prefixes, Pass& pass,
                              Capture::Stack* capture) {
   const Capture* wanted = pass.capture;
@@ -313,11 +313,11 @@ Tensor StackImpl::run_layers(Tensor x, LayerContext context, const EncoderMemory
   return x;
 }
 
-EncoderMemory StackImpl::remember(const Tensor& encoded, const Offsets& offsets, Pass& pass) {
-  EncoderMemory memory;
+CrossAttentionKV StackImpl::project_kv(const Tensor& encoded, const Offsets& offsets, Pass& pass) {
+  CrossAttentionKV memory;
   memory.offsets = offsets;
   for (std::size_t i = 0; i < spec_.layers.size(); ++i)
-    memory.key_values.push_back(layer(i)->remember(encoded, pass));
+    memory.key_values.push_back(layer(i)->project_kv(encoded, pass));
   return memory;
 }
 
@@ -338,10 +338,10 @@ void StackImpl::begin(PagedCache& cache, PagedCache::Sequence sequence, std::opt
     cache.write(i, {sequence}, Offsets({length}), own.of_layer(i).front());
 }
 
-void StackImpl::remember(const Tensor& encoded, const Offsets& offsets, PagedCache& cache,
-                         const std::vector<PagedCache::Sequence>& sources, Pass& pass) {
+void StackImpl::project_kv(const Tensor& encoded, const Offsets& offsets, PagedCache& cache,
+                           const std::vector<PagedCache::Sequence>& sources, Pass& pass) {
   for (std::size_t i = 0; i < spec_.layers.size(); ++i)
-    cache.write(static_cast<std::int64_t>(i), sources, offsets, layer(i)->remember(encoded, pass));
+    cache.write(static_cast<std::int64_t>(i), sources, offsets, layer(i)->project_kv(encoded, pass));
 }
 
 }  // namespace attend

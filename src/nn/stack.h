@@ -12,7 +12,7 @@
 namespace attend {
 
 // What a decoder's cross-attention reads: the keys and values of one encoded batch, computed once per layer.
-struct EncoderMemory {
+struct CrossAttentionKV {
   std::vector<Tensor> key_values;  // per layer [Ts, 2 kw]
   Offsets offsets;
 };
@@ -48,7 +48,7 @@ class LayerImpl : public Module {
  public:
   LayerImpl(std::int64_t width, const LayerSpec& spec);
   Tensor forward(const Tensor& x, const LayerContext& context, Pass& pass);  // [T, d] -> [T, d]
-  Tensor remember(const Tensor& encoded, Pass& pass) { return cross_attention_->remember(encoded, pass); }
+  Tensor project_kv(const Tensor& encoded, Pass& pass) { return cross_attention_->project_kv(encoded, pass); }
 
  private:
   Tensor forward_parallel(const Tensor& x, const LayerContext& c, Pass& pass);
@@ -76,16 +76,16 @@ class StackImpl : public Module {
 
   // [T] ids -> [T, d]. With `cache`, room for the batch must have been made (PagedCache::extend). A
   // cross-attention reads `memory` or, if that is null, the cache.
-  Tensor forward(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory = nullptr,
+  Tensor forward(const TokenBatch& batch, Pass& pass, const CrossAttentionKV* memory = nullptr,
                  const CacheUse* cache = nullptr, Capture::Stack* capture = nullptr);
   // The same for images, whose patches are the rows.
   Tensor forward(const ImageBatch& images, Pass& pass, Capture::Stack* capture = nullptr);
 
   // Computes the keys and values of an encoder's result for every layer's cross-attention.
-  EncoderMemory remember(const Tensor& encoded, const Offsets& offsets, Pass& pass);
+  CrossAttentionKV project_kv(const Tensor& encoded, const Offsets& offsets, Pass& pass);
   // The same, written to sequences of a cache, for which room must have been made.
-  void remember(const Tensor& encoded, const Offsets& offsets, PagedCache& cache,
-                const std::vector<PagedCache::Sequence>& sources, Pass& pass);
+  void project_kv(const Tensor& encoded, const Offsets& offsets, PagedCache& cache,
+                  const std::vector<PagedCache::Sequence>& sources, Pass& pass);
 
   // The number of rows before a text with this adapter (absent: of all adapters): of prefixes, and including
   // virtual tokens; and the number of tokens that are left for the text itself.
@@ -111,7 +111,7 @@ class StackImpl : public Module {
 
  private:
   std::shared_ptr<LayerImpl> layer(std::size_t i);
-  Tensor forward_together(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory,
+  Tensor forward_together(const TokenBatch& batch, Pass& pass, const CrossAttentionKV* memory,
                           const CacheUse* cache, Capture::Stack* capture);
   Tensor forward_together(const ImageBatch& images, Pass& pass, Capture::Stack* capture);
   // The concatenated results of read(first text, count, pass) for all groups.
@@ -125,7 +125,7 @@ class StackImpl : public Module {
     return bias && bias->per_layer;
   }
   // Everything after the embeddings x [T, d]. `past` as in TokenBatch.
-  Tensor run_layers(Tensor x, LayerContext context, const EncoderMemory* memory,
+  Tensor run_layers(Tensor x, LayerContext context, const CrossAttentionKV* memory,
                     const std::vector<Tensor>& past, const PassPrefixes& prefixes, Pass& pass,
                     Capture::Stack* capture);
   Tensor run_layer(std::size_t i, const Tensor& x, LayerContext context, Pass& pass);

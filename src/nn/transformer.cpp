@@ -48,7 +48,7 @@ TransformerImpl::TransformerImpl(const ModelSpec& spec) : spec_(spec) {
   if (spec.pixel_head) pixel_head = register_module("pixel_head", PixelHead(*spec.pixel_head, width));
 }
 
-Tensor TransformerImpl::encode(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory) {
+Tensor TransformerImpl::encode(const TokenBatch& batch, Pass& pass, const CrossAttentionKV* memory) {
   const PassScope scope(pass);
   return with_prompts(*encoder, batch, pass, [&](const TokenBatch& all) {
     return encoder->forward(all, pass, memory, nullptr, pass.capture ? &pass.capture->encoder : nullptr);
@@ -63,10 +63,10 @@ HiddenText TransformerImpl::read(const TokenBatch& batch, Pass& pass) {
   return {encoder ? encode(whole, pass) : decode(whole, pass), whole, pass.adapters};
 }
 
-EncoderMemory TransformerImpl::remember(const TokenBatch& source, Pass& pass) {
+CrossAttentionKV TransformerImpl::project_kv(const TokenBatch& source, Pass& pass) {
   const HiddenText text = read(source, pass);
   const AdapterScope scope(pass, text.adapters);
-  return remember(text.hidden, text.batch.offsets, pass);
+  return project_kv(text.hidden, text.batch.offsets, pass);
 }
 
 Tensor TransformerImpl::encode(const ImageBatch& images, Pass& pass) {
@@ -74,7 +74,7 @@ Tensor TransformerImpl::encode(const ImageBatch& images, Pass& pass) {
   return encoder->forward(images, pass, pass.capture ? &pass.capture->encoder : nullptr);
 }
 
-Tensor TransformerImpl::decode(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory,
+Tensor TransformerImpl::decode(const TokenBatch& batch, Pass& pass, const CrossAttentionKV* memory,
                                const CacheUse* cache) {
   const PassScope scope(pass);
   Capture::Stack* const capture = pass.capture ? &pass.capture->decoder : nullptr;

@@ -28,19 +28,19 @@ class TransformerImpl : public Module {
 
   // [T] ids -> [T, d]. `memory`: what an encoder with cross-attention reads. Virtual tokens of prompts are
   // added before the texts temporarily, unless they are in the batch or, when decoding, in the cache.
-  Tensor encode(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory = nullptr);
+  Tensor encode(const TokenBatch& batch, Pass& pass, const CrossAttentionKV* memory = nullptr);
   Tensor encode(const ImageBatch& images, Pass& pass);
   // Runs the stack that reads a text (the encoder if there is one), with the rows of virtual tokens.
   HiddenText read(const TokenBatch& batch, Pass& pass);
   // What decode() reads, from a text that is not encoded yet, including its virtual tokens.
-  EncoderMemory remember(const TokenBatch& source, Pass& pass);
+  CrossAttentionKV project_kv(const TokenBatch& source, Pass& pass);
   // What decode() reads, from an encoded batch.
-  EncoderMemory remember(const Tensor& encoded, const Offsets& offsets, Pass& pass) {
-    return decoder->remember(bridged(encoded, pass), offsets, pass);
+  CrossAttentionKV project_kv(const Tensor& encoded, const Offsets& offsets, Pass& pass) {
+    return decoder->project_kv(bridged(encoded, pass), offsets, pass);
   }
   // An encoder's result with the width that the decoder's cross-attention needs.
   Tensor bridged(const Tensor& encoded, Pass& pass) { return bridge ? bridge(encoded, pass) : encoded; }
-  Tensor decode(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory = nullptr,
+  Tensor decode(const TokenBatch& batch, Pass& pass, const CrossAttentionKV* memory = nullptr,
                 const CacheUse* cache = nullptr);
 
   // Whether the parameter of this name can be stored in this format only. It can if it is the matrix of a

@@ -221,7 +221,7 @@ Tensor hidden_of(const PretrainedModel& model, Pass pass) {
   const TokenBatch batch = TokenBatch::from({{1, 2, 3, 4, 5}, {6, 7, 8}});
   Unrecorded no_grad;
   if (!net->is_encoder_decoder()) return net->decoder ? net->decode(batch, pass) : net->encode(batch, pass);
-  const EncoderMemory memory = net->remember(net->encode(batch, pass), batch.offsets, pass);
+  const CrossAttentionKV memory = net->project_kv(net->encode(batch, pass), batch.offsets, pass);
   return net->decode(batch, pass, &memory);
 }
 

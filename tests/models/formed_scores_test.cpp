@@ -70,15 +70,16 @@ TEST_P(Formed, ScoresGiveTheWeights) {
       const Tensor encoded =
           network->encode(ImageBatch{pixels.view({2, p.channels, p.height, p.width}), {}}, pass);
       if (!network->decoder) return encoded;
-      const EncoderMemory memory =
-          network->remember(encoded, Offsets(std::vector<std::int64_t>(2, encoded.size(0) / 2)), pass);
+      const CrossAttentionKV memory =
+          network->project_kv(encoded, Offsets(std::vector<std::int64_t>(2, encoded.size(0) / 2)), pass);
       return network->decode(TokenBatch::from({{3, 4, 5}, {6}}), pass, &memory);
     }
     if (!network->is_encoder_decoder())
       return network->decoder ? network->decode(texts(network->decoder), pass)
                               : network->encode(texts(network->encoder), pass);
     const TokenBatch sources = texts(network->encoder), targets = texts(network->decoder);
-    const EncoderMemory memory = network->remember(network->encode(sources, pass), sources.offsets, pass);
+    const CrossAttentionKV memory =
+        network->project_kv(network->encode(sources, pass), sources.offsets, pass);
     return network->decode(targets, pass, &memory);
   };
   Capture capture;

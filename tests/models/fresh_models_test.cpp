@@ -55,7 +55,7 @@ TEST(FreshModels, StartWithTheLossOfUniformPredictions) {
     Unrecorded no_grad;
     Tensor hidden;
     if (net->is_encoder_decoder()) {
-      const EncoderMemory memory = net->remember(net->encode(batch, pass), batch.offsets, pass);
+      const CrossAttentionKV memory = net->project_kv(net->encode(batch, pass), batch.offsets, pass);
       hidden = net->decode(batch, pass, &memory);
     } else {
       hidden = net->decoder ? net->decode(batch, pass) : net->encode(batch, pass);

@@ -64,7 +64,8 @@ TEST_P(Recomputed, GradientsAreTheSameToTheLastBit) {
       hidden = network->encode(ImageBatch{pixels.view({2, p.channels, p.height, p.width}), {}}, pass);
     } else if (network->is_encoder_decoder()) {
       const TokenBatch source = texts(network->encoder, 3);
-      const EncoderMemory memory = network->remember(network->encode(source, pass), source.offsets, pass);
+      const CrossAttentionKV memory =
+          network->project_kv(network->encode(source, pass), source.offsets, pass);
       hidden = network->decode(texts(network->decoder, 5), pass, &memory);
     } else if (network->decoder) {
       hidden = network->decode(texts(network->decoder, 5), pass);

@@ -80,7 +80,7 @@ Tensor loss_of(Transformer& network) {
   TokenBatch source = TokenBatch::from(kSources);
   const TokenBatch target = TokenBatch::from(kTargets);
   source.types = ops::arange(source.ids.numel(), kLong) % 3;  // as segments only: there is no table of types
-  const EncoderMemory memory = network->remember(network->encode(source, pass), source.offsets, pass);
+  const CrossAttentionKV memory = network->project_kv(network->encode(source, pass), source.offsets, pass);
   const Tensor hidden = network->decode(target, pass, &memory);
   return network->language_model_head
       ->loss(hidden, ops::tensor({3, 4, -100, 5, 6, 7, 8}, kLong), {.label_smoothing = 0.1}, pass)
@@ -280,7 +280,7 @@ TEST_P(Decoding, StepsWithTheCacheGiveTheSameAsOnePass) {
   initialize(network, 2);
   Pass pass = Pass::inference();
   const TokenBatch source = TokenBatch::from(kSources);
-  EncoderMemory memory = network->remember(network->encode(source, pass), source.offsets, pass);
+  CrossAttentionKV memory = network->project_kv(network->encode(source, pass), source.offsets, pass);
   std::vector<std::vector<std::int64_t>> targets(3);
   for (std::int64_t i = 0; i < 40; ++i)
     for (std::int64_t b = 0; b < 3; ++b) targets[b].push_back((i * 5 + b * 7) % 23);

@@ -110,8 +110,8 @@ void PagedDecoder::add_with_sources(std::span<const Prompt* const> prompts,
           set_source(sequences[i], sources.back());
           cache_.extend(sources.back(), read.batch.offsets.length(std::ssize(sources) - 1));
         }
-        network->decoder->remember(network->bridged(read.hidden, pass), read.batch.offsets, cache_, sources,
-                                   pass);
+        network->decoder->project_kv(network->bridged(read.hidden, pass), read.batch.offsets, cache_, sources,
+                                     pass);
       });
 }
 
