@@ -43,7 +43,8 @@ std::string found_architecture(const Family& family, const Fields& config, const
                                const std::vector<std::shared_ptr<Adapter>>& adapters,
                                std::optional<Head> wanted) {
   std::string_view best = family.architectures.front();
-  std::optional<std::pair<bool, std::size_t>> best;  // whether it has the head, and how many tensors it uses
+  // Whether it has the head, and how many tensors it uses.
+  std::optional<std::pair<bool, std::size_t>> best_quality;
   for (const std::string_view architecture : family.architectures) {
     Fit found;
     try {
@@ -53,8 +54,8 @@ std::string found_architecture(const Family& family, const Fields& config, const
     }
     if (!found.complete) continue;
     const std::pair quality(wanted && has_head(architecture, *wanted), found.placed);
-    if (best && quality <= *best) continue;
-    best = quality;
+    if (best_quality && quality <= *best_quality) continue;
+    best_quality = quality;
     best = architecture;
   }
   return std::string(best);
