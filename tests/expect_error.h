@@ -1,4 +1,4 @@
-// Errors in tests: which Error was thrown is told by its text, since any other Error would be one too.
+// Errors in tests: the text tells which Error was thrown, because any other Error would also be caught.
 #pragma once
 
 #include <attend/error.h>

@@ -1,4 +1,4 @@
-// The spec of a golden network (test_data.h), without its weights: what decides which tests are for it.
+// The spec of a golden network (test_data.h), without its weights: it determines which tests apply.
 #pragma once
 
 #include "models/family.h"

@@ -1,4 +1,4 @@
-// A directory for the files of one test, gone when the test ends.
+// A directory for the files of one test, removed when the test ends.
 #pragma once
 
 #include "expect_error.h"
@@ -29,8 +29,8 @@ class TemporaryDirectory {
 
   const std::filesystem::path& path() const { return path_; }
 
-  // Writes a file and gives its path. A file of that name is replaced, not shortened: somebody may have
-  // mapped it.
+  // Writes a file and returns its path. An existing file is replaced, not truncated, because it may be
+  // mapped.
   std::filesystem::path file(const std::string& name, std::string_view content) const {
     const auto path = path_ / name;
     std::filesystem::create_directories(path.parent_path());

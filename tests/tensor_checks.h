@@ -1,4 +1,4 @@
-// What tests need of tensors and nothing else does: comparing, drawing, printing.
+// Helpers of tests for tensors: comparing, drawing, printing.
 #pragma once
 
 #include "base/random.h"
@@ -10,9 +10,9 @@
 
 namespace attend {
 
-// Of the memory that a tensor keeps, not of what it shows.
+// The size of the memory that a tensor keeps alive, not of its own elements.
 inline std::size_t bytes_kept_by(const Tensor& x) {
-  std::int64_t last = 0;  // number, of those it reaches
+  std::int64_t last = 0;  // the last element that it reaches
   for (std::int64_t d = 0; d < x.dim(); ++d) last += (x.size(d) - 1) * x.stride(d);
   return static_cast<std::size_t>((last + 1) * x.element_size());
 }
@@ -47,7 +47,7 @@ inline Tensor rand(const Dimensions& shape, ScalarType type = kFloat) {
   return made.to(type);
 }
 
-// Of the normal distribution.
+// Normally distributed.
 inline Tensor randn(const Dimensions& shape, ScalarType type = kFloat) {
   return (((rand(shape, kDouble) + 1e-7).log() * -2).sqrt() * cos(rand(shape, kDouble) * 6.283185307179586))
       .to(type);
@@ -56,28 +56,28 @@ inline Tensor randn_like(const Tensor& x) {
   return randn(x.sizes(), x.type());
 }
 
-// Whole numbers in [0, end).
+// Integers in [0, end).
 inline Tensor randint(std::int64_t end, const Dimensions& shape) {
   return (rand(shape, kDouble) * static_cast<double>(end)).floor().to(kLong);
 }
-// The numbers in [0, count) in an order of chance.
+// The numbers in [0, count) in random order.
 inline Tensor randperm(std::int64_t count) {
   return rand({count}).argsort(true, 0, false);
 }
 
-// Losses, as their definitions say.
+// Losses by their definitions.
 inline Tensor log_sigmoid(const Tensor& x) {
   return -logaddexp(zeros_like(x), -x);
 }
 inline Tensor reduced(const Tensor& each, std::int64_t how) {
   return how == Reduction::Sum ? each.sum() : how == Reduction::Mean ? each.mean() : each;
 }
-// Of `wanted` from exp(x); where nothing is wanted, nothing is lost.
+// Divergence of `wanted` from exp(x); where `wanted` is 0, the loss is 0.
 inline Tensor kl_div(const Tensor& x, const Tensor& wanted, std::int64_t how, bool log_target = false) {
   if (log_target) return reduced(wanted.exp() * (wanted - x), how);
   return reduced(-entropy_terms(wanted) - wanted * x, how);
 }
-// Of pairs that are to point the same way.
+// For pairs that should point in the same direction.
 inline Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, std::int64_t how) {
   return reduced(1 - cosine_similarity(a, b, 1), how);
 }
@@ -93,12 +93,12 @@ inline double standard_deviation(const Tensor& x) {
   return std::sqrt(apart.square().sum().item<double>() / static_cast<double>(x.numel() - 1));
 }
 
-// From y, whose gradient is dy, into the leaves.
+// From y with the gradient dy to the leaves.
 inline void backward(const Tensor& y, const Tensor& dy) {
   run_backward({y}, {dy}, {}, /*keep_graph=*/false);
 }
 
-// Parameters of another type, for all who hold them.
+// Converts parameters to another type, for all handles.
 inline void convert(const nn::Module& module, ScalarType type) {
   for (const Tensor& p : module.parameters()) p.set_data(p.detach().to(type));
 }

@@ -7,7 +7,7 @@
 namespace attend {
 namespace {
 
-// Tests look for warnings on standard error, where the command writes them.
+// Tests search for warnings on standard error, where the command writes them.
 [[maybe_unused]] const bool logs = (log_to_standard_error(), true);
 
 }  // namespace

@@ -7,12 +7,11 @@
 
 namespace attend {
 
-// tests/data. One object knows where that is, so that all others are the same in every checkout and a
-// compiler's cache serves them.
+// tests/data. Only one object file contains the path, so that all others are the same in every checkout and a
+// compiler cache works.
 std::filesystem::path test_data();
 
-// The tiny networks of tests/data/models, one or more of every family, by the names of their folders, in
-// order.
+// The tiny networks of tests/data/models, one or more of every family, by the names of their folders, sorted.
 std::vector<std::string> golden_networks();
 
 }  // namespace attend

@@ -39,7 +39,7 @@ bool holds(std::string_view list, std::string_view name) {
 }  // namespace
 
 std::optional<double> cores_of_groups(const std::filesystem::path& root, std::string_view membership) {
-  std::optional<double> least;
+  std::optional<double> min;
   std::stringstream lines{std::string(membership)};
   for (std::string line; std::getline(lines, line);) {  // NUMBER:CONTROLLERS:/PATH
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
@@ -52,7 +52,7 @@ std::optional<double> cores_of_groups(const std::filesystem::path& root, std::st
     std::filesystem::path group = hierarchy;
     const auto look = [&] {
       const std::optional<double> quota = unified ? quota_of(group) : old_quota_of(group);
-      if (quota) least = std::min(least.value_or(*quota), *quota);
+      if (quota) min = std::min(min.value_or(*quota), *quota);
     };
     look();
     for (const std::filesystem::path& part : path) {
@@ -61,7 +61,7 @@ std::optional<double> cores_of_groups(const std::filesystem::path& root, std::st
       look();
     }
   }
-  return least;
+  return min;
 }
 
 std::size_t usable_cores() {

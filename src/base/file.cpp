@@ -112,8 +112,8 @@ std::string read_file(const fs::path& path, std::uint64_t max_bytes) {
       return text;
     }
     check(size);
-    constexpr std::size_t least_growth = std::size_t{1} << 16;
-    if (size == text.size()) text.resize(size + std::max(size / 2, least_growth));
+    constexpr std::size_t min_growth = std::size_t{1} << 16;
+    if (size == text.size()) text.resize(size + std::max(size / 2, min_growth));
   }
 }
 

@@ -75,10 +75,10 @@ std::size_t LargeMemory::mapped() const {
 
 // If memory is too short for a whole region, allocate one for this block alone.
 void LargeMemory::add_region(std::size_t size) {
-  const std::size_t least = (size + kHugePage - 1) / kHugePage * kHugePage;
-  std::size_t region = std::max(least, kRegion);
+  const std::size_t min = (size + kHugePage - 1) / kHugePage * kHugePage;
+  std::size_t region = std::max(min, kRegion);
   std::byte* begin = map_huge_pages(region);
-  if (begin == nullptr && region > least) begin = map_huge_pages(region = least);
+  if (begin == nullptr && region > min) begin = map_huge_pages(region = min);
   if (begin == nullptr) throw std::bad_alloc();
   regions_.emplace_back(begin, region);
   add_free(begin, region);

@@ -16,7 +16,7 @@
 namespace attend {
 namespace {
 
-constexpr std::size_t most_threads = 1024;
+constexpr std::size_t max_threads = 1024;
 std::atomic<std::size_t> asked_threads = 0;
 std::atomic<void (*)(std::size_t)> follower_of_count = nullptr;
 thread_local bool inside_parallel_for = false;  // a nested call runs only on its caller's thread
@@ -196,7 +196,7 @@ class Pool {
 }  // namespace
 
 void set_thread_count(std::size_t count) {
-  if (count > most_threads) fail("threads: expected at most {}, found {}", most_threads, count);
+  if (count > max_threads) fail("threads: expected at most {}, found {}", max_threads, count);
   asked_threads = count;
   if (const auto follower = follower_of_count.load()) follower(count);
 }

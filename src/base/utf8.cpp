@@ -19,13 +19,13 @@ Sequence sequence_at(std::string_view text, std::size_t at) {
   const std::size_t size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
   // The second byte's range excludes overlong forms (E0, F0), surrogates (ED) and code points above U+10FFFF
   // (F4).
-  unsigned char least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-  unsigned char most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+  unsigned char min = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+  unsigned char max = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   for (std::size_t i = 1; i < size; ++i) {
     if (at + i == text.size()) return {i, false};
     const auto byte = static_cast<unsigned char>(text[at + i]);
-    if (byte < least || byte > most) return {i, false};
-    least = 0x80, most = 0xBF;
+    if (byte < min || byte > max) return {i, false};
+    min = 0x80, max = 0xBF;
   }
   return {size, true};
 }

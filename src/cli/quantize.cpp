@@ -53,7 +53,7 @@ int quantize(int argc, char** argv) {
   model.weights = WeightFormat::int8;
   std::string output, measured, smoothed;
   std::vector<std::string> keep;
-  double most = std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
   bool json = false;
   Parser parser("quantize",
                 "Stores a model as --weights int8 (the default) or int4 would use it: the same results, a "
@@ -75,7 +75,7 @@ int quantize(int argc, char** argv) {
       ->delimiter(',')
       ->allow_extra_args(false);
   parser.app()
-      .add_option("--keep-above", most, "Keep matrices in float32 if their measured error exceeds this")
+      .add_option("--keep-above", max, "Keep matrices in float32 if their measured error exceeds this")
       ->needs(measure);
   if (const auto status = parser.parse(argc, argv)) return *status;
 
@@ -94,7 +94,7 @@ int quantize(int argc, char** argv) {
     const auto errors = measure_quantization(ModelDirectory(plain), format, measured, factors);
     print(errors, json);
     for (const MatrixError& each : errors)
-      if (each.error > most) keep.insert(keep.end(), each.names.begin(), each.names.end());
+      if (each.error > max) keep.insert(keep.end(), each.names.begin(), each.names.end());
   }
   if (output.empty()) return 0;
   save_quantized(PretrainedModel::load(directory, {.weights = format, .keep = keep, .factors = factors}),

@@ -60,10 +60,10 @@ InputReader::InputReader(const InputOptions& options, const Task& task)
 std::vector<RunInput> InputReader::next() {
   if (failed_) std::rethrow_exception(failed_);
   if (standard_input_) {
-    const std::size_t most = isatty(STDIN_FILENO) != 0 ? 1 : kAtATime;
+    const std::size_t max = isatty(STDIN_FILENO) != 0 ? 1 : kAtATime;
     std::vector<RunInput> inputs;
     try {
-      while (inputs.size() < most) {
+      while (inputs.size() < max) {
         std::optional<RunInput> input = table_ ? read_record() : read_line();
         if (!input) break;
         inputs.push_back(std::move(*input));

@@ -57,13 +57,13 @@ struct Idx {
     if (bytes.size() < header || number(0) != magic)
       fail("{}: expected an IDX file of bytes in {} dimensions, which begins with 0x{:08x}", path.string(),
            Dimensions, magic);
-    constexpr std::uint64_t most = std::uint64_t{1} << 40;
+    constexpr std::uint64_t max = std::uint64_t{1} << 40;
     std::uint64_t size = 1;
     for (std::size_t i = 0; i < Dimensions; ++i) {
       sizes[i] = number(4 + 4 * i);
-      size = sizes[i] == 0 || size <= most / static_cast<std::uint64_t>(sizes[i])
+      size = sizes[i] == 0 || size <= max / static_cast<std::uint64_t>(sizes[i])
                  ? size * static_cast<std::uint64_t>(sizes[i])
-                 : most;
+                 : max;
       if (sizes[i] == 0) fail("{}: expected pictures or labels, found none", path.string());
     }
     data = bytes.subspan(header);
@@ -131,10 +131,10 @@ void PictureFiles::read_folder(const fs::path& folder) {
 
 void PictureFiles::read_idx(const fs::path& images) {
   Idx<3> pictures(images);
-  constexpr std::int64_t most_pixels = std::int64_t{1} << 28;
+  constexpr std::int64_t max_pixels = std::int64_t{1} << 28;
   width_ = pictures.sizes[2];
   height_ = pictures.sizes[1];
-  if (width_ > most_pixels / height_)
+  if (width_ > max_pixels / height_)
     fail("{}: pictures of {} x {} pixels are too large", images.string(), width_, height_);
   pixels_ = pictures.file;
   label_ids_.assign(static_cast<std::size_t>(pictures.sizes[0]), -1);

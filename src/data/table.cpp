@@ -84,8 +84,7 @@ Fields with_roles(const ColumnPlaces& places, const std::string& place,
 }
 
 std::string say_columns(const ColumnPlaces& places) {
-  return places.least == places.most ? std::to_string(places.least)
-                                     : fmt::format("at least {}", places.least);
+  return places.min == places.max ? std::to_string(places.min) : fmt::format("at least {}", places.min);
 }
 
 // As parse_columns reads it.
@@ -153,7 +152,7 @@ void read_records(const std::string& file, TableFormat format, const TableReadin
     }
     if (!record) break;
     reading.bad.read([&] {
-      if (record->size() < places.least || record->size() > places.most)
+      if (record->size() < places.min || record->size() > places.max)
         fail("{}: expected {} columns, found {}", reader.place(), say_columns(places), record->size());
       const Fields row = with_roles(places, reader.place(), [&](std::size_t column) {
         check_utf8((*record)[column], reader.place());

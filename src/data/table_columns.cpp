@@ -129,7 +129,7 @@ class Assignment {
     ColumnPlaces result;
     result.roles.assign(places_.begin(), places_.end());
     result.labels = labels_;
-    result.least = result.most = table_.names.size();
+    result.min = result.max = table_.names.size();
     return result;
   }
 
@@ -261,7 +261,7 @@ ColumnPlaces places_by_order(std::size_t width, const Columns& columns, const Ta
     for (const Names& order : layout.orders)
       if (order.size() == width) {
         for (std::size_t i = 0; i < width; ++i) result.roles.emplace_back(order[i], i);
-        result.least = result.most = width;
+        result.min = result.max = width;
         return result;
       }
     Names orders;
@@ -271,13 +271,13 @@ ColumnPlaces places_by_order(std::size_t width, const Columns& columns, const Ta
   }
   for (const auto& [role, column] : columns) {
     result.roles.emplace_back(role, *column_number(column));
-    result.least = std::max(result.least, result.roles.back().second + 1);
+    result.min = std::max(result.min, result.roles.back().second + 1);
   }
   for (const std::string& role : required)
     if (!columns.contains(role))
       fail("{}: the table has no header, so {} needs its column's number too; {}", place, role,
            how_to({role}));
-  if (result.least > width) fail("{}: expected at least {} columns, found {}", place, result.least, width);
+  if (result.min > width) fail("{}: expected at least {} columns, found {}", place, result.min, width);
   return result;
 }
 

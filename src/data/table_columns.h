@@ -19,7 +19,7 @@ struct ColumnPlaces {
   // columns.
   std::vector<std::pair<std::string, std::size_t>> labels;
   // How many columns a row may have.
-  std::size_t least = 0, most = std::numeric_limits<std::size_t>::max();
+  std::size_t min = 0, max = std::numeric_limits<std::size_t>::max();
 };
 
 // All roles of a layout, those that must be there first.

@@ -147,7 +147,7 @@ TokenRows make_rows(std::string_view kind, const Tokenizer& tokenizer, const std
     }
     return writer.finish();
   };
-  if (!regular || options.cache_directory.empty() || size <= options.most_in_memory)
+  if (!regular || options.cache_directory.empty() || size <= options.max_in_memory)
     return run(TokenRowsWriter());
 
   const TokenFileKey key = KeyMaker(kind, tokenizer, options).of(files, size);

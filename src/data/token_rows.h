@@ -55,7 +55,7 @@ struct TokenizeOptions {
   // locked while a file is written.
   std::filesystem::path cache_directory;
   std::filesystem::path tokenizer;  // the directory or file it was read from, for cache_directory
-  std::uint64_t most_in_memory = std::uint64_t{64} << 20;  // bytes of text up to which no file is made
+  std::uint64_t max_in_memory = std::uint64_t{64} << 20;  // bytes of text up to which no file is made
 };
 
 // A row for every sentence and a group for every document (data/documents.h); sentences without a token are

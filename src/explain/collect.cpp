@@ -123,16 +123,16 @@ class Collector {
     }
     Ids ids = {config.start()};
     if (!written.empty()) ids.insert(ids.end(), written.begin(), written.end() - 1);
-    const std::int64_t most = network_->decoder->max_positions();
-    if (static_cast<std::int64_t>(ids.size()) > most)
-      fail("the target has {} tokens, but the model reads {}: shorten it", ids.size(), most);
+    const std::int64_t max = network_->decoder->max_positions();
+    if (static_cast<std::int64_t>(ids.size()) > max)
+      fail("the target has {} tokens, but the model reads {}: shorten it", ids.size(), max);
     const TokenBatch batch = batch_of(ids, {});
     given_.target_ids = ops::tensor(ids, kLong);
     ExplainedSide side{.name = "target", .texts = {}, .tokens = readable.read(ids)};
     side.texts.push_back(
         target ? *target : tokenizer.decode(std::vector<TokenId>(written.begin(), written.end()), true));
     side.embedded = embedded(network_->decoder, batch);
-    const EncoderMemory memory = network_->remember(encoded_, source_offsets_, pass_);
+    const CrossAttentionKV memory = network_->project_kv(encoded_, source_offsets_, pass_);
     const Tensor last = network_->decode(batch, pass_, &memory);
     keep_side(std::move(side), capture_.decoder);
     if (network_->language_model_head) keep_predictions(last, tokenizer, capture_.decoder);

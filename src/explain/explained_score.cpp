@@ -130,7 +130,7 @@ Tensor ExplainedScore::scores(const std::vector<Tensor>& x, const AskedScore& as
   Tensor hidden = encoded(x.front(), copies, pass);  // [copies * n, d]
   const CopiedText* last = &*copies.source;
   if (copies.target) {
-    const EncoderMemory memory = network_->remember(hidden, copies.source->batch.offsets, pass);
+    const CrossAttentionKV memory = network_->project_kv(hidden, copies.source->batch.offsets, pass);
     const GivenVectors vectors(network_->decoder->embeddings, copies.target->batch, x.back());
     hidden = network_->decode(vectors.batch(), pass, &memory);
     last = &*copies.target;
@@ -181,9 +181,9 @@ std::int64_t ExplainedScore::copies_at_once() const {
   return std::max<std::int64_t>(1, kRows / std::max<std::int64_t>(1, rows));
 }
 
-void in_parts(std::int64_t total, std::int64_t most,
+void in_parts(std::int64_t total, std::int64_t max,
               const std::function<void(std::int64_t first, std::int64_t count)>& work) {
-  for (std::int64_t first = 0; first < total; first += most) work(first, std::min(most, total - first));
+  for (std::int64_t first = 0; first < total; first += max) work(first, std::min(max, total - first));
 }
 
 }  // namespace attend

@@ -70,7 +70,7 @@ class ExplainedScore {
 };
 
 // Calls work(first, count) for the numbers from 0 to `total`, at most `most` at a time.
-void in_parts(std::int64_t total, std::int64_t most,
+void in_parts(std::int64_t total, std::int64_t max,
               const std::function<void(std::int64_t first, std::int64_t count)>& work);
 
 }  // namespace attend

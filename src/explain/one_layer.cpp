@@ -61,7 +61,7 @@ Tensor OneLayer::run(const Tensor& x, const Offsets& offsets, const Tensor& type
   const bool sees_less = spec.looks_back || spec.half_backwards;
   const LayerContext context{.layer = number_,
                              .offsets = offsets,
-                             .visible = sees_less ? usual_sight(spec, batch) : nullptr,
+                             .visible = sees_less ? default_mask(spec, batch) : nullptr,
                              .rotaries = std::make_shared<const RotaryTables>(
                                  rotary_tables(spec.rotaries, batch.positions, offsets, x.type())),
                              .types = types,

@@ -24,7 +24,7 @@ bool is_space(char c) {
 }
 
 // No character is longer than 4 bytes, so no more tokens than that share one.
-constexpr std::size_t kMostParts = 8;
+constexpr std::size_t kMaxParts = 8;
 
 }  // namespace
 
@@ -66,7 +66,7 @@ std::vector<ExplainedToken> ReadableTokens::read(std::span<const std::int64_t> i
     if (is_whole(bytes_of(i))) continue;
     std::string run(bytes_of(i));
     std::size_t end = i + 1;
-    while (!is_whole(run) && end < ids.size() && end - i < kMostParts && !bytes_of(end).empty())
+    while (!is_whole(run) && end < ids.size() && end - i < kMaxParts && !bytes_of(end).empty())
       run += bytes_of(end++);
     if (!is_whole(run)) continue;  // broken as it is
     for (std::size_t at = i; at < end; ++at) {

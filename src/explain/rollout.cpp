@@ -4,7 +4,7 @@ namespace attend {
 namespace {
 
 // Weights of all layers are in memory at once.
-constexpr std::int64_t kMostWeights = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxWeights = std::int64_t{1} << 30;
 
 // The mean over heads, layer by layer: [Lq, Lk] each.
 struct Flow {
@@ -19,7 +19,7 @@ void check_size(const AttributionTask& task) {
       for (const LayerSpec& layer : (*stack)->spec().layers)
         for (const Tensor& side : task.function.inputs())
           weights += layer.self_attention.heads * side.size(0) * side.size(0);
-  if (weights > kMostWeights)
+  if (weights > kMaxWeights)
     fail("rollout keeps the attention weights of all layers, {:.1f} GB here: shorten the text",
          weights * 4e-9);
 }

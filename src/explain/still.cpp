@@ -84,7 +84,7 @@ std::string picture(double width, double height, const std::string& title, const
 }
 
 // Lines thinner than this are not seen.
-constexpr float kLeast = 0.01F;
+constexpr float kMin = 0.01F;
 
 class Drawing {
  public:
@@ -109,7 +109,7 @@ class Drawing {
       const auto weights = layer_.weights.accessor<float, 3>()[head];
       for (std::int64_t i = 0; i < queries; ++i)
         for (std::int64_t j = 0; j < keys; ++j)
-          if (weights[i][j] >= kLeast && (!options_.token || *options_.token == i))
+          if (weights[i][j] >= kMin && (!options_.token || *options_.token == i))
             body += line(left + 6, y(i), right - 6, y(j), head,
                          weights[i][j] / std::sqrt(static_cast<double>(heads_.size())));
     }
@@ -210,7 +210,7 @@ class Drawing {
     const auto step = size / static_cast<double>(std::max(w.size(0), w.size(1)));
     for (std::int64_t i = 0; i < w.size(0); ++i)
       for (std::int64_t j = 0; j < w.size(1); ++j)
-        if (w[i][j] >= 5 * kLeast)
+        if (w[i][j] >= 5 * kMin)
           body += line(x + 2, y + step * (static_cast<double>(i) + 0.5), x + size - 2,
                        y + step * (static_cast<double>(j) + 0.5), head, w[i][j]);
     return body;

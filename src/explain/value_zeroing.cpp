@@ -11,7 +11,7 @@ constexpr std::int64_t kCopiedRows = 4096;  // of copies of a text that go throu
 // A stack and its one text (or picture), layer by layer.
 class Layers {
  public:
-  Layers(const AttributionTask& task, Stack stack, Tensor first, Tensor types, const EncoderMemory* memory)
+  Layers(const AttributionTask& task, Stack stack, Tensor first, Tensor types, const CrossAttentionKV* memory)
       : task_(task),
         stack_(std::move(stack)),
         x_(std::move(first)),
@@ -101,7 +101,7 @@ class Layers {
   Stack stack_;
   Tensor x_;  // [n, d]: what the next layer is given
   Tensor types_;
-  const EncoderMemory* memory_;
+  const CrossAttentionKV* memory_;
 };
 
 // Rows as shares of 1; where nothing turns, a token keeps what it has.
@@ -139,7 +139,7 @@ TokenScores value_zeroing(const AttributionTask& task) {
   pass.capture = nullptr;
 
   const auto go = [&](Stack& stack, const Capture::Stack& captured, const Tensor& types,
-                      const EncoderMemory* memory) {
+                      const CrossAttentionKV* memory) {
     const auto [first, last] = ends(captured);
     Layers layers(task, stack, first, types, memory);
     std::vector<std::pair<Tensor, Tensor>> steps;
@@ -162,7 +162,7 @@ TokenScores value_zeroing(const AttributionTask& task) {
   std::vector<Tensor> steps;
   for (const auto& [own, source] : encoder) steps.push_back(own);
   if (task.function.sides() == 1) return {roll_out(steps, rows)};
-  const EncoderMemory memory = network->remember(encoded, Offsets({encoded.size(0)}), pass);
+  const CrossAttentionKV memory = network->project_kv(encoded, Offsets({encoded.size(0)}), pass);
   const auto decoder = go(network->decoder, capture.decoder, {}, &memory).first;
   Tensor source = ops::zeros({encoded.size(0)}, kDouble);
   for (auto step = decoder.rbegin(); step != decoder.rend(); ++step) {

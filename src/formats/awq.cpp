@@ -1,9 +1,9 @@
-// AWQ (Lin et al. 2023, arXiv:2306.00978) as AutoAWQ's GEMM layout stores it,
-// https://github.com/casper-hansen/AutoAWQ, modules/linear/gemm.py: of NAME with `in` inputs and `out`
-// outputs
+// AWQ (Lin et al. 2023, arXiv:2306.00978) in the layout of AutoAWQ's GEMM,
+// https://github.com/casper-hansen/AutoAWQ, modules/linear/gemm.py. A matrix NAME with `in` inputs and `out`
+// outputs is stored as
 //   NAME.qweight int32 [in, out / 8], NAME.qzeros int32 [groups, out / 8], NAME.scales [groups, out]
-// with the eight outputs of a word in the order 0 2 4 6 1 3 5 7, from its lowest bits on; a weight is
-// scale * (integer - zero).
+// with the eight outputs of a word in the order 0 2 4 6 1 3 5 7, from its lowest bits on; a weight is scale *
+// (integer - zero).
 #include "base/error.h"
 #include "formats/foreign_matrix.h"
 
@@ -14,7 +14,7 @@ namespace attend {
 namespace {
 
 constexpr unsigned bits = 4, per_word = 8;
-// Where output i of a word lies.
+// The position of output i in a word.
 constexpr unsigned place_in_word[per_word] = {0, 4, 1, 5, 2, 6, 3, 7};
 
 int integer_at(std::span<const std::uint32_t> words, std::size_t index) {

@@ -1,6 +1,6 @@
 // bitsandbytes, https://github.com/bitsandbytes-foundation/bitsandbytes: LLM.int8 (Dettmers et al. 2022,
-// arXiv:2208.07339) and QLoRA's NF4 and FP4 (arXiv:2305.14314), as functional.py and transformers'
-// quantizers write them. Matrices are [out, in] even where the plain checkpoint has them the other way round.
+// arXiv:2208.07339) and QLoRA's NF4 and FP4 (arXiv:2305.14314), as written by functional.py and transformers'
+// quantizers. Matrices are [out, in] even if the plain checkpoint has them transposed.
 #include "base/error.h"
 #include "formats/foreign_matrix.h"
 
@@ -12,7 +12,7 @@
 namespace attend {
 namespace {
 
-// NAME.weight int8 [out, in], NAME.SCB [out]: the largest magnitude of each row, which 127 stands for.
+// NAME.weight int8 [out, in], NAME.SCB [out]: the largest magnitude of each row, which is stored as 127.
 ForeignMatrix read_int8(const WeightFiles& checkpoint, const std::string& module) {
   const std::string name = module + ".weight", scales_name = module + ".SCB";
   const TensorView& integers = foreign::part(checkpoint, name, DType::i8, {-1, -1});
@@ -20,7 +20,7 @@ ForeignMatrix read_int8(const WeightFiles& checkpoint, const std::string& module
   matrix.data = integers.data;
   matrix.parts = {name, scales_name};
   if (const std::string layout = module + ".weight_format"; checkpoint.find(layout) != nullptr) {
-    // 0: row by row; the others are layouts of GPUs
+    // 0: row by row; other values are layouts for GPUs
     if (std::ranges::any_of(checkpoint.find(layout)->data,
                             [](std::byte byte) { return byte != std::byte{0}; }))
       fail("{}: {}: expected 0 (row by row)", checkpoint.file_of(layout).string(), shown(Json(layout)));
@@ -45,16 +45,16 @@ Fields read_state(const WeightFiles& checkpoint, const std::string& name) {
   return {parse_json({reinterpret_cast<const char*>(view.data.data()), view.data.size()}, source), source};
 }
 
-// NAME.weight uint8 [n / 2, 1]: two of the codebook's 16 numbers a byte, the first in the high half; times
-// NAME.weight.absmax of each block, which is itself in a codebook of 256 numbers with scales and an offset
-// where it is quantized twice.
+// NAME.weight uint8 [n / 2, 1]: each byte has two indices into the codebook of 16 numbers, the first in the
+// high half. They are multiplied by NAME.weight.absmax of each block. With double quantization that is itself
+// quantized: a codebook of 256 numbers, with scales and an offset.
 ForeignMatrix read_four_bits(const WeightFiles& checkpoint, const std::string& name,
                              const std::string& kind) {
   const std::string state_name = fmt::format("{}.quant_state.bitsandbytes__{}", name, kind);
   const Fields state = read_state(checkpoint, state_name);
   const std::vector<std::int64_t> shape = state.integers({"shape"});
-  constexpr std::int64_t most = std::int64_t{1} << 31;
-  if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1 || shape[0] > most || shape[1] > most)
+  constexpr std::int64_t max = std::int64_t{1} << 31;
+  if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1 || shape[0] > max || shape[1] > max)
     fail("{}: shape: expected two positive sizes, found {}", state.source(), shown(Json(shape)));
   const std::int64_t count = shape[0] * shape[1], block = state.integer({"blocksize"}, {}, 1, 1 << 20);
   const std::int64_t blocks = (count + block - 1) / block;

@@ -12,10 +12,10 @@
 
 namespace attend {
 
-// Little-endian numbers, as machines have them. Errors name `source` and what was expected.
+// Reads little-endian numbers, like those of the machine. Errors name `source` and what was expected.
 class ByteCursor {
  public:
-  // Both must outlive it.
+  // Both must outlive the cursor.
   ByteCursor(std::span<const std::byte> bytes, const std::string& source) : bytes_(bytes), source_(source) {}
 
   std::size_t at() const { return at_; }
@@ -32,19 +32,19 @@ class ByteCursor {
     std::memcpy(&value, take(sizeof value, what).data(), sizeof value);
     return value;
   }
-  // As many bytes as the number before them says.
+  // Reads a length and as many bytes.
   template <class Length>
   std::string_view text(std::string_view what) {
     const auto bytes = take(number<Length>(what), what);
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  // How many of something follow, each of at least `least` bytes.
+  // Reads how many items follow; each has at least `least` bytes.
   template <class Count>
-  std::uint64_t count(std::size_t least, std::string_view what) {
+  std::uint64_t count(std::size_t min, std::string_view what) {
     const std::uint64_t count = number<Count>(what);
-    if (count > left() / least)
-      fail("{}: expected the number of {}, of which at most {} fit into the file, found {}", source_, what,
-           left() / least, count);
+    if (count > left() / min)
+      fail("{}: expected the number of {}, at most {} in this file, found {}", source_, what, left() / min,
+           count);
     return count;
   }
 

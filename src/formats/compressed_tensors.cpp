@@ -1,11 +1,11 @@
-// compressed-tensors, what llm-compressor writes, https://github.com/vllm-project/compressed-tensors,
-// compressors/: of NAME with `in` inputs and `out` outputs
-//   pack-quantized  NAME.weight_packed int32 [out, in / n]   integers + 8 (of 8 bits: + 128), n a word
+// compressed-tensors, the format of llm-compressor, https://github.com/vllm-project/compressed-tensors,
+// compressors/. A matrix NAME with `in` inputs and `out` outputs is stored as
+//   pack-quantized  NAME.weight_packed int32 [out, in / n]   integers + 8 (8 bits: + 128), n in a word
 //                   NAME.weight_shape int64 [2]
-//                   NAME.weight_zero_point int32 [out / n, groups], unless symmetric, likewise along outputs
+//                   NAME.weight_zero_point int32 [out / n, groups], unless symmetric, packed along outputs
 //   int-quantized   NAME.weight int8 [out, in], NAME.weight_zero_point int8 [out, groups]
-// both with NAME.weight_scale [out, groups] (one group: per channel; [1]: of the whole matrix) and perhaps
-// NAME.weight_g_idx int32 [in], the group of each input; a weight is scale * (integer - zero point).
+// both with NAME.weight_scale [out, groups] (one group: per channel; [1]: for the whole matrix) and perhaps
+// NAME.weight_g_idx int32 [in], the group of each input. A weight is scale * (integer - zero point).
 #include "base/error.h"
 #include "formats/foreign_matrix.h"
 
@@ -21,10 +21,10 @@ namespace {
 
 struct CompressedSettings {
   unsigned bits = 8;
-  std::int64_t group_size = -1;  // -1: as the scales show
+  std::int64_t group_size = -1;  // -1: follows from the scales
 };
 
-// Of all groups of config_groups, which may differ in what they are for but not in this.
+// For all groups of config_groups; their targets may differ, but not these settings.
 CompressedSettings read_compressed_settings(const Fields& config) {
   const Json groups = config.json().value("config_groups", Json());
   if (!groups.is_object() || groups.empty())
@@ -48,7 +48,7 @@ CompressedSettings read_compressed_settings(const Fields& config) {
 
 // Scales, zero points and groups of one matrix.
 struct Grid {
-  std::int64_t rows = 1, groups = 1;  // of scales: one row stands for all
+  std::int64_t rows = 1, groups = 1;  // of scales: a single row applies to all
   std::vector<float> scales;
   std::vector<int> zeros;               // empty: 0
   std::vector<std::uint32_t> group_of;  // by input
@@ -68,7 +68,7 @@ Grid read_grid(const WeightFiles& checkpoint, const std::string& module, const C
   } else {
     grid.scales = foreign::numbers(checkpoint, scales, {1});
   }
-  // Without a size each row is one group.
+  // Without a size, each row is one group.
   const std::int64_t size = settings.group_size < 1 ? std::max<std::int64_t>(in, 1) : settings.group_size;
   if (view != nullptr && view->shape.size() == 2 && grid.groups != (in + size - 1) / size)
     fail("{}: {}: expected a scale for each {} of {} inputs, found {}", checkpoint.file_of(scales).string(),
@@ -87,7 +87,7 @@ Grid read_grid(const WeightFiles& checkpoint, const std::string& module, const C
   return grid;
 }
 
-// `integer` gives that of an output and an input.
+// `integer` returns the integer of an output and an input.
 template <class Integer>
 auto decoder(Grid grid, std::int64_t out, std::int64_t in, Integer integer) {
   return [grid = std::move(grid), out, in, integer = std::move(integer)](std::span<float> to) {

@@ -14,11 +14,12 @@ namespace attend {
 namespace {
 
 constexpr std::uint32_t binary_version = 6;
-constexpr std::size_t most_sizes = 4;  // of a variable
-// By their numbers in the file.
+constexpr std::size_t max_sizes = 4;  // of a variable
+// Indexed by their numbers in the file.
 constexpr DType variable_types[] = {DType::f32, DType::i8, DType::i16, DType::i32, DType::f16, DType::bf16};
-// Name (its length and a zero), number of dimensions, type, bytes; an alias is two names.
-constexpr std::size_t least_variable = 9, least_alias = 6;
+// The smallest sizes. A variable has a name (its length and a zero), number of dimensions, type, bytes; an
+// alias two names.
+constexpr std::size_t min_variable = 9, min_alias = 6;
 
 template <class Number>
 Number element(std::span<const std::byte> data, std::size_t i) {
@@ -57,20 +58,20 @@ CTranslate2::CTranslate2(std::span<const std::byte> bytes, std::string source) :
         source_, binary_version, version);
   spec_ = read_name(cursor, "the spec's name");
   revision_ = cursor.number<std::uint32_t>("the spec's revision");
-  const auto variables = cursor.count<std::uint32_t>(least_variable, "variables");
+  const auto variables = cursor.count<std::uint32_t>(min_variable, "variables");
   for (std::uint64_t i = 0; i < variables; ++i) read_variable(cursor);
-  const auto aliases = cursor.count<std::uint32_t>(least_alias, "aliases");
+  const auto aliases = cursor.count<std::uint32_t>(min_alias, "aliases");
   for (std::uint64_t i = 0; i < aliases; ++i) read_alias(cursor);
   if (cursor.left() > 0)
-    fail("{}: expected the end of the file behind {} variables and {} aliases, found {} more bytes", source_,
+    fail("{}: expected the end of the file after {} variables and {} aliases, found {} more bytes", source_,
          variables, aliases, cursor.left());
 }
 
-// Its length counts the zero that ends it.
+// The length includes the zero at the end.
 std::string CTranslate2::read_name(ByteCursor& cursor, std::string_view what) const {
   std::string_view text = cursor.text<std::uint16_t>(what);
   if (text.empty() || text.find('\0') != text.size() - 1)
-    fail("{}: {}: expected a text that ends with its only zero", source_, what);
+    fail("{}: {}: expected a text with a single zero, at its end", source_, what);
   text.remove_suffix(1);
   if (find_invalid_utf8(text)) fail("{}: {} is not valid UTF-8", source_, what);
   return std::string(text);
@@ -81,13 +82,13 @@ void CTranslate2::read_variable(ByteCursor& cursor) {
   const std::string what = "variable " + shown(Json(name));
   CTranslate2Variable variable;
   const std::size_t sizes = cursor.number<std::uint8_t>(what);
-  if (sizes > most_sizes)
-    fail("{}: {}: expected at most {} dimensions, found {}", source_, what, most_sizes, sizes);
+  if (sizes > max_sizes)
+    fail("{}: {}: expected at most {} dimensions, found {}", source_, what, max_sizes, sizes);
   std::uint64_t count = 1;
   for (std::size_t i = 0; i < sizes; ++i) {
     const auto size = cursor.number<std::uint32_t>(what);
     if (size == 0) fail("{}: {}: dimension {}: expected a positive number, found 0", source_, what, i);
-    // Four sizes of 32 bits do not fit into 64, so each is held to what the file may have.
+    // Four sizes of 32 bits could overflow 64 bits, so each is checked against the rest of the file.
     if (count > cursor.left() / size)
       fail("{}: {}: cut off: its sizes ask for more numbers than the {} bytes that are left", source_, what,
            cursor.left());
@@ -104,25 +105,25 @@ void CTranslate2::read_variable(ByteCursor& cursor) {
     fail("{}: {}: expected {} bytes for {} numbers of {}, found {}", source_, what, wanted, count,
          attend::name(variable.type), bytes);
   variable.data = cursor.take(bytes, what);
-  if (!variables_.emplace(name, std::move(variable)).second) fail("{}: {} comes twice", source_, what);
+  if (!variables_.emplace(name, std::move(variable)).second) fail("{}: {} occurs twice", source_, what);
 }
 
-// Only what has been read already can be meant, so there is no circle.
+// An alias can only refer to earlier names, so there is no cycle.
 void CTranslate2::read_alias(ByteCursor& cursor) {
-  const std::string name = read_name(cursor, "an alias"), of = read_name(cursor, "what an alias stands for");
+  const std::string name = read_name(cursor, "an alias"), of = read_name(cursor, "the target of an alias");
   const auto add = [&](const std::string& ending) {
     const auto found = variables_.find(of + ending);
     if (found == variables_.end()) return false;
     const auto [place, is_new] = variables_.emplace(name + ending, found->second);
     if (!is_new && place->second.data.data() != found->second.data.data())
-      fail("{}: alias {}: there is a variable or alias of this name already", source_,
+      fail("{}: alias {}: a variable or alias with this name exists already", source_,
            shown(Json(name + ending)));
     return true;
   };
   if (!add(""))
     fail("{}: alias {}: expected the name of a variable or of an alias before it, found {}", source_,
          shown(Json(name)), shown(Json(of)));
-  add("_scale");  // goes with what it is the scale of
+  add("_scale");  // the scale of an integer variable needs the alias too
 }
 
 const CTranslate2Variable* CTranslate2::find(const std::string& name) const {

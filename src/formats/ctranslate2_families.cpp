@@ -13,7 +13,7 @@ namespace {
 using Names = std::vector<Name>;
 using Attributes = std::vector<Attribute>;
 
-// Fields that all files with a stack of this name have.
+// Fields of all files with a stack of this name.
 void add_stack(Attributes& all, const std::string& stack, bool pre_norm) {
   all.insert(all.end(), {{stack + "/num_heads"},
                          {stack + "/activation"},
@@ -21,7 +21,7 @@ void add_stack(Attributes& all, const std::string& stack, bool pre_norm) {
                          {stack + "/pre_norm", pre_norm}});
   if (stack == "encoder")
     all.insert(all.end(), {{"encoder/multi_query_attention", 0}, {"encoder/embeddings_merge"}});
-  else  // how ALiBi would be counted says nothing where there is none, nor does what words are aligned by
+  else  // how ALiBi would count has no meaning without ALiBi, nor have the heads that align words
     all.insert(all.end(), {{"decoder/alibi", 0},
                            {"decoder/alibi_use_positive_positions"},
                            {"decoder/scale_alibi"},
@@ -35,7 +35,7 @@ Attributes two_stacks(bool pre_norm, bool starts_from_zeros) {
   return all;
 }
 
-// Marian's, BART's and M2M-100's layers, and their tables with `left_out` rows behind and `position_rows`
+// The layers of Marian, BART and M2M-100. Their tables have `left_out` rows after and `position_rows` rows
 // before those of the file.
 Names sequence_to_sequence_names(const CTranslate2& file, std::int64_t left_out, bool learned_positions) {
   const bool shared = file.are_one(source_table, target_table), tied = is_tied(file);
@@ -59,7 +59,7 @@ Names sequence_to_sequence_names(const CTranslate2& file, std::int64_t left_out,
                   {theirs + "ffn/linear_0", layer + "fc1"},
                   {theirs + "ffn/linear_1", layer + "fc2"},
                   {theirs + "ffn/layer_norm", layer + "final_layer_norm"}});
-    // BART's table begins with two rows that are never looked up.
+    // BART's table begins with two unused rows.
     names.push_back({stack + "/position_encodings",
                      learned_positions ? "model." + stack + ".embed_positions" : "", false,
                      learned_positions ? 2 : 0});
@@ -67,7 +67,7 @@ Names sequence_to_sequence_names(const CTranslate2& file, std::int64_t left_out,
   return names;
 }
 
-// Its last token is padding, which the decoder begins with as a vector of zeros and never writes.
+// Its last token is padding; the decoder starts with it as a vector of zeros and never writes it.
 Names marian_names(const CTranslate2& file) {
   return sequence_to_sequence_names(file, 1, false);
 }
@@ -98,7 +98,7 @@ Names t5_names(const CTranslate2& file) {
     const std::string last = block + (stack == "encoder" ? "1." : "2.");
     names.insert(names.end(),
                  {{stack + "/layer_norm", stack + ".final_layer_norm"},
-                  {theirs + "self_attention", block + "0.SelfAttention"},  // its bias by distance
+                  {theirs + "self_attention", block + "0.SelfAttention"},  // its bias depends on distances
                   {theirs + "self_attention/layer_norm", block + "0.layer_norm"},
                   {theirs + "self_attention/linear_0", block + "0.SelfAttention.{q|k|v}"},
                   {theirs + "self_attention/linear_1", block + "0.SelfAttention.o"},
@@ -267,9 +267,8 @@ void check_attributes(const Family& family, const CTranslate2& file) {
     const std::string pattern = parts.leaf.empty() ? parts.module : parts.module + "/" + parts.leaf;
     const auto found = std::ranges::find(known, pattern, &Attribute::name);
     if (found == known.end())
-      fail(
-          "{}: {}: a model of type {}, which this was taken for, has no such number; give the original model",
-          file.source(), shown(Json(name)), family.model_type);
+      fail("{}: {}: this seems to be a model of type {}, which has no such number; give the original model",
+           file.source(), shown(Json(name)), family.model_type);
     if (const double value = variable.at(0); found->value && value != *found->value)
       fail("{}: {}: expected {} in a model of type {}, found {}; give the original model", file.source(),
            shown(Json(name)), *found->value, family.model_type, value);

@@ -1,7 +1,6 @@
-// The inverse of what CTranslate2's converter does to each of Hugging Face's families: which variable is
-// which tensor of a checkpoint, and which fields of config.json follow from shapes and numbers. A table per
-// family: Marian, M2M-100, BART, T5, GPT-2 and BERT. Names and values are those of its
-// converters/transformers.py.
+// Reverses what CTranslate2's converter does to each Hugging Face family: which variable is which tensor of a
+// checkpoint, and which fields of config.json follow from shapes and numbers. One table per family: Marian,
+// M2M-100, BART, T5, GPT-2 and BERT. Names and values are those of its converters/transformers.py.
 #pragma once
 
 #include "formats/ctranslate2.h"
@@ -15,18 +14,18 @@
 
 namespace attend::ctranslate2 {
 
-// A module's variables, NAME/weight and NAME/bias (of norms: gamma and beta); # is a number.
+// The variables of a module, NAME/weight and NAME/bias (of norms: gamma and beta); # is a number.
 struct Name {
   std::string theirs;
-  // {a|b|c}: the variable is these modules' tensors, one below the other. Empty: what config.json says
-  // already.
+  // {a|b|c}: the variable is the stacked tensors of these modules. Empty: config.json has the same
+  // information.
   std::string checkpoint;
   bool transposed = false;  // the checkpoint has [in, out] (Conv1D)
-  // Rows that the checkpoint has before and behind the variable's, and nobody reads: zeros.
+  // Unused rows of zeros that the checkpoint has before and after the variable's.
   std::int64_t before = 0, behind = 0;
 };
 
-// A single number, by its name with # for numbers, and what the family must have there.
+// A single number: its name with # for numbers, and the value that the family requires.
 struct Attribute {
   std::string name;
   std::optional<double> value = {};
@@ -34,19 +33,19 @@ struct Attribute {
 
 struct Family {
   std::string_view model_type, class_name;
-  // What the original's tokenizer lies in: CTranslate2 leaves it to whoever copies files.
+  // The original's tokenizer files: CTranslate2's converter copies them only if the user asks for it.
   std::string_view tokenizer_files;
   std::vector<Name> (*names)(const CTranslate2& file) = nullptr;
   std::vector<Attribute> (*attributes)() = nullptr;
-  // config.json but for tokens' ids; `settings` is CTranslate2's own config.json.
+  // config.json without token ids; `settings` is CTranslate2's own config.json.
   Json (*config)(const CTranslate2& file, const Fields& settings) = nullptr;
-  // Tokens behind the vocabulary that the converter has left out.
+  // The number of tokens after the vocabulary that the converter left out.
   std::int64_t left_out = 0;
   bool has_biases = true;       // in its layers and norms
-  bool has_final_bias = false;  // of the head over the vocabulary: final_logits_bias
+  bool has_final_bias = false;  // of the language model head: final_logits_bias
 };
 
-// Error for a spec, a revision or a family that is not read, with those that are.
+// An Error for an unsupported spec, revision or family, which lists those that are supported.
 const Family& family_of(const CTranslate2& file);
 
 // The parts of "decoder/layer_12/ffn/linear_0/weight".
@@ -57,10 +56,10 @@ struct Parts {
 };
 Parts parts_of(const std::string& name);
 
-// Is the variable a scale that goes with another one?
+// Whether the variable is the scale of another one.
 bool is_scale(const CTranslate2& file, const std::string& name);
 
-// Error for a single number that the family does not have, or has otherwise.
+// An Error for a single number that the family does not have, or with another value than required.
 void check_attributes(const Family& family, const CTranslate2& file);
 
 }  // namespace attend::ctranslate2

@@ -11,11 +11,11 @@
 namespace attend::ctranslate2 {
 namespace {
 
-// By their numbers in the file, as Hugging Face calls them.
+// Indexed by their numbers in the file, with Hugging Face's names.
 constexpr const char* activations[] = {"relu", "gelu_new", "swish", "gelu", "quick_gelu", "tanh", "sigmoid"};
-// What CTranslate2 takes where its config.json says nothing.
+// CTranslate2's defaults for fields that its config.json leaves out.
 constexpr double norm_epsilon = 1e-5, root_mean_square_epsilon = 1e-6;
-// Tokens that CTranslate2 writes at most where nobody says; one more is what the decoder begins with.
+// CTranslate2's default maximum of generated tokens; one more is the decoder's start token.
 constexpr std::int64_t longest_text = 256;
 
 double required(const CTranslate2& file, const std::string& name) {
@@ -39,7 +39,7 @@ std::int64_t matrix_columns(const CTranslate2& file, const std::string& name) {
   return file.get(name, 2).shape[1];
 }
 
-// 0, 1, 2, ... and none left out.
+// Counts layers 0, 1, 2, ...; none may be missing.
 std::int64_t count_layers(const CTranslate2& file, const std::string& stack) {
   const std::string begin = stack + "/layer_";
   std::set<std::int64_t> layers;
@@ -67,22 +67,21 @@ std::string activation_of(const CTranslate2& file, const std::string& stack) {
        number);
 }
 
-// A flag, or the factor itself.
+// Either a flag or the factor itself.
 bool are_embeddings_scaled(const CTranslate2& file, const std::string& stack, std::int64_t width) {
   const std::string name = stack + "/scale_embeddings";
   const double scale = required(file, name), root = std::sqrt(static_cast<double>(width));
   const bool is_flag = file.get(name, 0).type == DType::i8;
   if (is_flag ? scale == 0 : scale == 1) return false;
   if (is_flag || std::abs(scale - root) < 1e-3 * root) return true;
-  fail("{}: {}: expected 1 or the root of the width, {:.6g}, found {}", file.source(), name, root, scale);
+  fail("{}: {}: expected 1 or the square root of the width, {:.6g}, found {}", file.source(), name, root,
+       scale);
 }
 
 void check_unscaled(const CTranslate2& file, const std::string& stack, std::int64_t width) {
   if (are_embeddings_scaled(file, stack, width))
-    fail(
-        "{}: {}/scale_embeddings: expected none in a model of the family that this was taken for; give the "
-        "original model",
-        file.source(), stack);
+    fail("{}: {}/scale_embeddings: a model of this family does not have it; give the original model",
+         file.source(), stack);
 }
 
 double epsilon_of(const Fields& settings, double otherwise) {
@@ -101,16 +100,16 @@ void check_alike(const CTranslate2& file, std::string_view what, const Json& enc
          shown(encoder), shown(decoder));
 }
 
-// Sines and cosines are computed, not read; so those of the file must be what is computed. `first` is the
-// position of the first row, and with `ends_included` frequency i of n is 10000^(-i / (n - 1)).
+// Sines and cosines are computed, not read, so those of the file must be equal to the computed ones. `first`:
+// the position of the first row; with `ends_included`, frequency i of n is 10000^(-i / (n - 1)).
 void check_sines(const CTranslate2& file, const std::string& stack, std::int64_t first, bool ends_included) {
   const std::string name = stack + "/position_encodings/encodings";
   const CTranslate2Variable& table = file.get(name, 2);
   const std::int64_t rows = table.shape[0], width = table.shape[1];
   const std::int64_t half = width / 2, sines = ends_included ? half : (width + 1) / 2;
   const double steps = ends_included ? static_cast<double>(half - 1) : static_cast<double>(width) / 2;
-  constexpr std::int64_t looked_at = 64;  // a hostile table may have very many rows
-  constexpr double tolerance = 0.01;      // bfloat16 has 8 bits, and not all make sines in double precision
+  constexpr std::int64_t looked_at = 64;  // rows to check; a hostile table may have very many rows
+  constexpr double tolerance = 0.01;      // bfloat16 has 8 bits, and not all sines are of double precision
   for (std::int64_t row = 0; row < rows; row += std::max<std::int64_t>(1, rows / looked_at))
     for (std::int64_t j = 0; j < (ends_included ? 2 * sines : width); ++j) {
       const std::int64_t pair = j / 2, column = j % 2 == 0 ? pair : sines + pair;
@@ -127,7 +126,7 @@ void check_sines(const CTranslate2& file, const std::string& stack, std::int64_t
     }
 }
 
-// What Marian, M2M-100 and BART have in common.
+// What Marian, M2M-100 and BART share.
 Json sequence_to_sequence_fields(const CTranslate2& file, const Fields& settings, std::int64_t left_out) {
   check_epsilon(settings);
   const std::int64_t width = matrix_columns(file, target_table), words = matrix_rows(file, target_table);
@@ -156,7 +155,7 @@ Json sequence_to_sequence_fields(const CTranslate2& file, const Fields& settings
 
 void check_one_table(const CTranslate2& file) {
   if (!file.are_one(source_table, target_table))
-    fail("{}: expected {} to be an alias of {}: in a model of this family both are one", file.source(),
+    fail("{}: expected {} to be an alias of {}, because models of this family share it", file.source(),
          source_table, target_table);
 }
 
@@ -178,7 +177,7 @@ Json marian_fields(const CTranslate2& file, const Fields& settings) {
 }
 
 Json m2m_100_fields(const CTranslate2& file, const Fields& settings) {
-  constexpr std::int64_t first_position = 2;  // behind the row of padding, whose id is 1
+  constexpr std::int64_t first_position = 2;  // after the row of padding, whose id is 1
   Json fields = sequence_to_sequence_fields(file, settings, 0);
   check_one_table(file);
   for (const char* stack : {"encoder", "decoder"}) check_sines(file, stack, first_position, true);
@@ -189,7 +188,7 @@ Json m2m_100_fields(const CTranslate2& file, const Fields& settings) {
 Json bart_fields(const CTranslate2& file, const Fields& settings) {
   Json fields = sequence_to_sequence_fields(file, settings, 0);
   check_one_table(file);
-  fields["normalize_before"] = false;  // CTranslate2's converter asks for it
+  fields["normalize_before"] = false;  // required by CTranslate2's converter
   return fields;
 }
 
@@ -214,8 +213,8 @@ Json t5_fields(const CTranslate2& file, const Fields& settings) {
     for (std::int64_t i = 0; i < layers; ++i) {
       const std::string layer = stack + "/layer_" + std::to_string(i);
       if (!file.are_one(first, layer + bias))
-        fail("{}: expected {}{} to be an alias of {}: in T5 all layers have one", file.source(), layer, bias,
-             first);
+        fail("{}: expected {}{} to be an alias of {}, because in T5 all layers share it", file.source(),
+             layer, bias, first);
       if (whole(file, layer + furthest) != distance)
         fail("{}: {}{}: expected {} as in the first layer", file.source(), layer, furthest, distance);
       required(file, layer + "/self_attention/queries_scale");
@@ -225,11 +224,9 @@ Json t5_fields(const CTranslate2& file, const Fields& settings) {
   const auto scale = file.number(output_scale);
   const double wanted = 1 / std::sqrt(static_cast<double>(width));
   if (scale && (!is_tied(file) || !(std::abs(*scale - wanted) < 1e-3 * wanted)))
-    fail(
-        "{}: {}: expected {:.6g} where the head is the table of tokens, and nothing where it is not, found "
-        "{}",
-        file.source(), output_scale, wanted, *scale);
-  // By "gated-gelu" the authors mean GELU's approximation.
+    fail("{}: {}: expected {:.6g} if the head is tied to the token table, and nothing if it is not, found {}",
+         file.source(), output_scale, wanted, *scale);
+  // In "gated-gelu", GELU is the tanh approximation.
   const std::string kind = activation == "gelu_new" ? "gelu"
                            : activation == "gelu"   ? "gelu_python"
                                                     : activation;

@@ -13,13 +13,13 @@ inline constexpr const char *source_table = "encoder/embeddings_0/weight",
                             *target_table = "decoder/embeddings/weight",
                             *output_scale = "decoder/scale_outputs";
 
-// Is the head over the vocabulary the decoder's table?
+// Whether the language model head is the decoder's table.
 bool is_tied(const CTranslate2& file);
-// Is a feed-forward layer the product of two, as in newer T5?
+// Whether a feed-forward layer is the product of two, as in newer T5.
 bool is_gated(const CTranslate2& file);
 
-// Without tokens' ids. `settings` is CTranslate2's own config.json. Error for what the family cannot say:
-// parts that differ and are one field, positions that are computed otherwise.
+// Without token ids. `settings` is CTranslate2's own config.json. An Error for what the family's config
+// cannot express: layers that differ, or other position encodings.
 Json marian_fields(const CTranslate2& file, const Fields& settings);
 Json m2m_100_fields(const CTranslate2& file, const Fields& settings);
 Json bart_fields(const CTranslate2& file, const Fields& settings);

@@ -25,10 +25,10 @@ CTranslate2 read_variables(const MappedFile& file) {
   return {file.bytes(), file.path().string()};
 }
 
-// The words of a vocabulary, of which there must be `count`.
+// The words of a vocabulary; there must be `count`.
 class Words {
  public:
-  // The first of these names that is there; before CTranslate2 3.16 they were text files.
+  // Reads the first of these files that exists; before CTranslate2 3.16 they were text files.
   Words(const fs::path& directory, std::initializer_list<const char*> names, std::int64_t count) {
     std::vector<std::string> tried;
     for (const char* name : names)
@@ -37,7 +37,8 @@ class Words {
         const fs::path path = directory / tried.back();
         if (!words_ && file_exists(path)) words_ = read(path);
       }
-    if (!words_) fail("{}: expected one of {} in it, found none", directory.string(), fmt::join(tried, ", "));
+    if (!words_)
+      fail("{}: expected one of the files {} in it, found none", directory.string(), fmt::join(tried, ", "));
     if (static_cast<std::int64_t>(words_->size()) != count)
       fail("{}: expected the {} tokens of the model's table, found {}", source_, count, words_->size());
   }
@@ -68,7 +69,7 @@ class Words {
   std::optional<std::vector<std::string>> words_;
 };
 
-// A token that CTranslate2's config.json names; nothing: it names none.
+// The id of a token that CTranslate2's config.json names; none: it names none.
 std::optional<std::int64_t> id_of(const Words& words, const Fields& settings, const char* role) {
   const std::string word = settings.text({role}, "");
   if (word.empty()) return {};
@@ -85,19 +86,19 @@ void add_ids(Json& config, const ctranslate2::Family& family, const Words& words
   };
   if (family.model_type == "bert") {
     config["pad_token_id"] =
-        words.id_of("[PAD]").value_or(0);  // what is padding does not show in the numbers
+        words.id_of("[PAD]").value_or(0);  // the numbers do not depend on which token is padding
     return;
   }
   add("eos_token_id", id_of(words, settings, "eos_token"));
   if (family.model_type == "marian") {
-    // The vector of zeros that the decoder begins with is that of padding, which is never written.
+    // The decoder starts with the zero vector of padding, which is never generated.
     const std::int64_t padding = config.at("vocab_size").get<std::int64_t>() - 1;
     config.update({{"pad_token_id", padding}, {"decoder_start_token_id", padding}});
     config["bad_words_ids"] = Json::array({Json::array({padding})});
     return;
   }
   if (family.model_type == "t5") {
-    add("pad_token_id", id_of(words, settings, "bos_token"));  // its converter's name for it
+    add("pad_token_id", id_of(words, settings, "bos_token"));  // the converter's name for it
   } else {
     add("bos_token_id", id_of(words, settings, "bos_token"));
   }
@@ -108,11 +109,11 @@ void add_ids(Json& config, const ctranslate2::Family& family, const Words& words
 
 // ---- tensors -------------------------------------------------------------------------------------------
 
-// Some rows of a variable, with rows of zeros before and behind.
+// Some rows of a variable, with rows of zeros before and after.
 struct Rows {
   DType type = DType::f32;
   std::span<const std::byte> data;    // [rows, columns]
-  std::span<const std::byte> scales;  // float32: one a row of int8, one of int16
+  std::span<const std::byte> scales;  // float32: one per row of int8, or one for all of int16
   std::size_t rows = 0, columns = 0, before = 0, behind = 0;
 };
 
@@ -149,7 +150,7 @@ void decode_rows(const Rows& from, std::span<float> to) {
       });
 }
 
-// The scales of a variable of integers, checked; none of others.
+// The scales of an integer variable, checked; empty for other types.
 std::span<const std::byte> scales_of(const CTranslate2& file, const std::string& name,
                                      const CTranslate2Variable& variable) {
   if (is_floating(variable.type)) return {};
@@ -167,7 +168,7 @@ std::span<const std::byte> scales_of(const CTranslate2& file, const std::string&
   return scales.data;
 }
 
-// "a.{b|c}" as a.b and a.c.
+// "a.{b|c}" becomes a.b and a.c.
 std::vector<std::string> modules_of(const std::string& pattern) {
   const std::size_t open = pattern.find('{'), close = pattern.find('}');
   if (open == pattern.npos) return {pattern};
@@ -180,7 +181,7 @@ std::vector<std::string> modules_of(const std::string& pattern) {
   return all;
 }
 
-// A checkpoint's ending of CTranslate2's; empty: there is none.
+// The checkpoint's suffix for CTranslate2's; empty: none.
 std::string_view ending_of(const ctranslate2::Family& family, const ctranslate2::Parts& parts) {
   constexpr const char* attention = "/self_attention";
   const bool is_attention = parts.module.ends_with(attention), is_head = parts.module == "decoder/projection",
@@ -211,7 +212,7 @@ Json ctranslate2_config(const fs::path& directory) {
   const Words words = pair ? Words(directory, {"shared_vocabulary", "target_vocabulary"}, tokens)
                            : Words(directory, {"vocabulary"}, tokens);
   if (words.source().find("target_vocabulary") != std::string::npos)
-    Words(directory, {"source_vocabulary"}, tokens);  // there, and of that size
+    Words(directory, {"source_vocabulary"}, tokens);  // it must exist with this size
   add_ids(config, family, words, settings);
   return config;
 }
@@ -228,7 +229,7 @@ CTranslate2Checkpoint::CTranslate2Checkpoint(const fs::path& directory)
   const std::vector<ctranslate2::Name> names = family.names(file);
   const auto add_new = [&](const std::string& variable, const std::string& tensor, auto&&... view) {
     if (!add(tensor, std::forward<decltype(view)>(view)...))
-      fail("{}: variable {} has the place of another one", file.source(), shown(Json(variable)));
+      fail("{}: variable {} maps to the same tensor as another one", file.source(), shown(Json(variable)));
   };
   for (const auto& [name, variable] : file.variables()) {
     if (variable.shape.empty() || ctranslate2::is_scale(file, name)) continue;
@@ -237,11 +238,11 @@ CTranslate2Checkpoint::CTranslate2Checkpoint(const fs::path& directory)
     const std::string_view ending = ending_of(family, parts);
     if (known == names.end() || ending.empty())
       fail(
-          "{}: variable {}: a model of type {}, which this was taken for, has none such; give the original "
-          "model",
+          "{}: variable {}: this seems to be a model of type {}, which has no such variable; give the "
+          "original model",
           file.source(), shown(Json(name)), family.model_type);
     const bool is_final_bias = parts.module == "decoder/projection" && ending == ".bias";
-    // One that all layers share is the first one's.
+    // If all layers share one, it is that of the first layer.
     const bool is_repeated = parts.leaf == "relative_attention_bias" && parts.number != "0";
     if ((known->checkpoint.empty() && !is_final_bias) || is_repeated) continue;
 
@@ -292,7 +293,7 @@ CTranslate2Checkpoint::CTranslate2Checkpoint(const fs::path& directory)
       add_new(name, tensor, view);
     }
   }
-  // Not written where it is zero.
+  // Not written if it is zero.
   if (family.has_final_bias && !tensors().contains("final_logits_bias")) {
     const std::int64_t tokens = file.get("decoder/embeddings/weight", 2).shape[0] + family.left_out;
     add("final_logits_bias", DType::f32, {1, tokens},

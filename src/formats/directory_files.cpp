@@ -11,8 +11,7 @@ fs::path inside(const fs::path& directory, const std::string& name, const std::s
   const fs::path path(name);
   const bool plain =
       !name.empty() && name != "." && name != ".." && path == path.filename() && name.find('\0') == name.npos;
-  if (!plain)
-    fail("{}: expected the name of something in the directory itself, found {}", source, shown(name));
+  if (!plain) fail("{}: expected a name inside the directory, found {}", source, shown(name));
   return directory / path;
 }
 

@@ -8,13 +8,13 @@
 
 namespace attend {
 
-// A file of this very directory: a hostile index must not lead out of it.
+// The path of a file directly in this directory: a hostile index must not lead out of it.
 std::filesystem::path inside(const std::filesystem::path& directory, const std::string& name,
                              const std::string& source);
 Fields read_fields(const std::filesystem::path& path);
-// Is a checkpoint of Hugging Face's in it, whole or in shards?
+// Whether it contains a Hugging Face checkpoint, whole or in shards.
 bool holds_checkpoint(const std::filesystem::path& directory);
-// A file that may be absent: then no field is there.
+// The fields of a file that may be missing; then there are none.
 Fields read_optional_fields(const std::filesystem::path& path);
 
 }  // namespace attend

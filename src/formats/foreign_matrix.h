@@ -14,13 +14,13 @@
 
 namespace attend {
 
-// A matrix that several tensors of a checkpoint make.
+// A matrix that is stored in several tensors of a checkpoint.
 struct ForeignMatrix {
-  std::string name;  // as the plain model's checkpoint has it: "....weight"
+  std::string name;  // the name in the plain model's checkpoint: "....weight"
   std::string kind;  // "GPTQ 4"
   std::int64_t rows = 0, columns = 0;
-  bool inputs_first = false;  // rows are inputs, columns outputs: the other way round than Linear's
-  std::span<const std::byte> data = {};               // the integers
+  bool inputs_first = false;             // rows are inputs, columns outputs: transposed relative to Linear
+  std::span<const std::byte> data = {};  // the integers
   std::function<void(std::span<float>)> decode = {};  // writes row after row
   std::vector<std::string> parts = {};                // the tensors, by name, that stand for nothing else
   std::vector<std::int64_t> shape = {};               // if it is not [rows, columns]: of several matrices
@@ -35,17 +35,17 @@ std::vector<ForeignMatrix> read_mxfp4(const WeightFiles& checkpoint, const Field
 
 namespace foreign {
 
-// The tensor of this name. Error if it is missing or not of the type and shape; -1 is any size.
+// The tensor of this name. An Error if it is missing or has another type or shape; -1 is any size.
 const TensorView& part(const WeightFiles& checkpoint, const std::string& name, DType type,
                        std::initializer_list<std::int64_t> shape);
-// Of any floating-point type, as float32.
+// A tensor of any floating-point type, as float32.
 std::vector<float> numbers(const WeightFiles& checkpoint, const std::string& name,
                            std::initializer_list<std::int64_t> shape);
-// Of int32, whose bits are what counts.
+// The bits of an int32 tensor.
 std::vector<std::uint32_t> words(const TensorView& tensor);
-// The names that end so, without the ending.
+// The names with this ending, without the ending.
 std::vector<std::string> modules(const WeightFiles& checkpoint, std::string_view ending);
-// Integers of `bits` in words, the first in the lowest bits.
+// An integer of `bits` bits from packed words; the first is in the lowest bits.
 inline std::uint32_t packed(std::span<const std::uint32_t> words, std::size_t index, unsigned bits) {
   const std::size_t per_word = 32 / bits;
   return words[index / per_word] >> (index % per_word * bits) & ((1U << bits) - 1);

@@ -31,7 +31,7 @@ Reader reader_of(const Fields& config) {
   return nullptr;
 }
 
-// Do the checkpoints of this family hold matrices as [in, out]? GPT's and GPT-2's do (Conv1D).
+// Whether the checkpoints of this family hold matrices as [in, out], as those of GPT and GPT-2 do (Conv1D).
 bool holds_inputs_first(const Fields& config) {
   const std::string type = config.text({"model_type"}, "");
   return type == "gpt2" || type == "openai-gpt" || type == "attend-gpt3";
@@ -49,7 +49,7 @@ WeightFiles decode_foreign(WeightFiles checkpoint, const Fields& config) {
   const Fields quantization(config.json().at("quantization_config"),
                             config.source() + ": quantization_config");
   for (ForeignMatrix& matrix : reader(checkpoint, quantization)) {
-    // A head is a Linear everywhere.
+    // A head is a Linear in every family.
     const bool inputs_first = holds_inputs_first(config) && matrix.name.find("lm_head") == matrix.name.npos;
     TensorView view = {DType::f32, {matrix.rows, matrix.columns}, matrix.data};
     view.transposed = inputs_first != matrix.inputs_first;

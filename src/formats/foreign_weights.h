@@ -9,10 +9,10 @@ namespace attend {
 
 class WeightFiles;
 
-// Does config.json's quantization_config name one of these programs?
+// Whether config.json's quantization_config names one of these programs.
 bool is_foreign(const Fields& config);
-// The checkpoint with plain tensors in the place of what they are stored as; unchanged unless is_foreign.
-// Error for a format that is not read, and for tensors that are missing or do not fit each other.
+// Replaces the quantized tensors of a checkpoint by plain ones; unchanged unless is_foreign. An Error for an
+// unsupported format, and for tensors that are missing or do not fit each other.
 WeightFiles decode_foreign(WeightFiles checkpoint, const Fields& config);
 
 }  // namespace attend

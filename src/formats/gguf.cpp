@@ -17,7 +17,7 @@ namespace attend {
 namespace {
 
 constexpr std::string_view letters = "GGUF";
-constexpr std::size_t most_dimensions = 4;
+constexpr std::size_t max_dimensions = 4;
 
 std::string shown_name(std::string_view name) {
   return shown(Json(std::string(name)));
@@ -28,7 +28,7 @@ std::string utf8(std::string_view text, const std::string& source, std::string_v
   return std::string(text);
 }
 
-// Bytes of one value; nothing for texts and arrays.
+// The size of one value in bytes; none for texts and arrays.
 std::optional<std::size_t> width_of(GgufType type) {
   switch (type) {
     case GgufType::u8:
@@ -58,7 +58,7 @@ Number value_at(const std::byte* from) {
   return value;
 }
 
-// Of a type that is neither text nor array.
+// A value of a type that is neither text nor array.
 Json value_of(GgufType type, const std::byte* from) {
   switch (type) {
     case GgufType::u8:
@@ -99,11 +99,10 @@ void read_begin(ByteCursor& cursor, const std::string& source) {
     fail("{}: not a GGUF file: it does not begin with the letters GGUF", source);
   const auto version = cursor.number<std::uint32_t>("the version");
   if (version != 2 && version != 3)
-    fail("{}: expected version 2 or 3 of GGUF with the bytes of this machine's order, found {}", source,
-         version);
+    fail("{}: expected GGUF version 2 or 3 in this machine's byte order, found {}", source, version);
 }
 
-// The numbers of a tensor; nothing if they are too many for 63 bits of bytes.
+// The number of elements of a tensor; none if their bytes do not fit 63 bits.
 std::optional<std::uint64_t> count_of(const std::vector<std::int64_t>& shape) {
   std::int64_t count = 1;
   for (const std::int64_t size : shape)
@@ -113,7 +112,7 @@ std::optional<std::uint64_t> count_of(const std::vector<std::int64_t>& shape) {
   return static_cast<std::uint64_t>(count);
 }
 
-// Where a tensor begins, counted from the first.
+// The position of a tensor, relative to the first.
 struct Place {
   std::uint64_t offset = 0, bytes = 0;
 };
@@ -121,8 +120,8 @@ struct Place {
 Place read_tensor(ByteCursor& cursor, const std::string& source, const std::string& what,
                   GgufTensor& tensor) {
   const auto dimensions = cursor.number<std::uint32_t>(what);
-  if (dimensions == 0 || dimensions > most_dimensions)
-    fail("{}: {}: expected 1 to {} dimensions, found {}", source, what, most_dimensions, dimensions);
+  if (dimensions == 0 || dimensions > max_dimensions)
+    fail("{}: {}: expected 1 to {} dimensions, found {}", source, what, max_dimensions, dimensions);
   for (std::uint32_t i = 0; i < dimensions; ++i) {
     const auto size = cursor.number<std::uint64_t>(what);
     if (size == 0 || size > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
@@ -151,12 +150,12 @@ Gguf::Gguf(std::span<const std::byte> bytes, std::string source) : metadata_(Jso
              key_count = cursor.count<std::uint64_t>(13, "keys");
 
   Json fields = Json::object();
-  auto& members = fields.get_ref<Json::object_t&>();  // emplaced without a search for each
+  auto& members = fields.get_ref<Json::object_t&>();  // emplaced without searching the object for each name
   std::map<std::string, bool> keys;
   for (std::uint64_t i = 0; i < key_count; ++i) {
     const std::string key = utf8(cursor.text<std::uint64_t>("a key"), source, "a key");
     const std::string what = "key " + shown_name(key);
-    if (!keys.emplace(key, true).second) fail("{}: {} comes twice", source, what);
+    if (!keys.emplace(key, true).second) fail("{}: {} occurs twice", source, what);
     const GgufType type = read_type(cursor, source, what);
     if (type == GgufType::text) {
       members.emplace_back(key, utf8(cursor.text<std::uint64_t>(what), source, what));
@@ -190,7 +189,7 @@ Gguf::Gguf(std::span<const std::byte> bytes, std::string source) : metadata_(Jso
     const std::string what = "tensor " + shown_name(name);
     GgufTensor tensor;
     const Place place = read_tensor(cursor, source, what, tensor);
-    if (!tensors_.emplace(name, std::move(tensor)).second) fail("{}: {} comes twice", source, what);
+    if (!tensors_.emplace(name, std::move(tensor)).second) fail("{}: {} occurs twice", source, what);
     places.emplace_back(name, place);
   }
 
@@ -199,7 +198,7 @@ Gguf::Gguf(std::span<const std::byte> bytes, std::string source) : metadata_(Jso
   std::uint64_t end = 0;
   for (const auto& [name, place] : places) {
     if (place.offset != end)
-      fail("{}: tensor {}: expected its data to begin at {}, behind the one before it, found {}", source,
+      fail("{}: tensor {}: expected its data to begin at {}, after the tensor before it, found {}", source,
            shown_name(name), end, place.offset);
     if (place.offset > data.size() || place.bytes > data.size() - place.offset)
       fail("{}: tensor {}: cut off: expected {} bytes at {}, but there are {} bytes of data", source,

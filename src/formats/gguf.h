@@ -1,4 +1,4 @@
-// GGUF, llama.cpp's file of a whole model: metadata by key, then tensors, mostly in quantized blocks.
+// GGUF, llama.cpp's file format for a whole model: metadata by key, then tensors, mostly in quantized blocks.
 // https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace attend {
 
-// Numbers of the file format.
+// The numbers of types in the file format.
 enum class GgufType : std::uint32_t {
   u8 = 0,
   i8 = 1,
@@ -35,25 +35,25 @@ enum class GgufType : std::uint32_t {
 
 struct GgufTensor {
   const BlockType* type = nullptr;
-  std::vector<std::int64_t> shape;  // outermost first, as everywhere; the file has it the other way round
+  std::vector<std::int64_t> shape;  // outermost first, as everywhere; reversed in the file
   std::span<const std::byte> data;
 };
 
-// What the bytes of a file say; all of it views of them. Everything is checked while it is read: lengths and
-// counts against what is left of the file, types, keys and names that come once, tensors that lie one behind
-// the other inside the file.
+// The contents of a file, as views of its bytes. Everything is checked while it is read: lengths and counts
+// against the rest of the file, types, unique keys and names, and that tensors are contiguous and inside the
+// file.
 class Gguf {
  public:
   // `source` names the file in errors.
   Gguf(std::span<const std::byte> bytes, std::string source);
 
-  // All values but arrays, by their keys ("gpt2.block_count").
+  // All values except arrays, by their keys ("gpt2.block_count").
   const Fields& metadata() const { return metadata_; }
   const std::map<std::string, GgufTensor>& tensors() const { return tensors_; }
   const std::string& source() const { return metadata_.source(); }
 
   bool has_array(const std::string& key) const { return arrays_.contains(key); }
-  // Arrays; Error if there is none of the key or it holds something else. Texts are UTF-8.
+  // Arrays; an Error if the key does not exist or has another type. Texts are UTF-8.
   std::vector<std::string_view> texts(const std::string& key) const;
   std::vector<float> numbers(const std::string& key) const;
   std::vector<std::int64_t> integers(const std::string& key) const;
@@ -72,7 +72,7 @@ class Gguf {
   std::map<std::string, GgufTensor> tensors_;
 };
 
-// A regular file that is called *.gguf or begins with the format's four letters.
+// Whether it is a regular file that is named *.gguf or begins with the format's four letters.
 bool is_gguf(const std::filesystem::path& path);
 
 }  // namespace attend

@@ -88,7 +88,7 @@ bool is_gated(const GgufParts& files) {
 
 void complete_bert(const GgufParts& files, Json& config) {
   config["type_vocab_size"] = files.tensor("token_types.weight").shape.front();
-  // Tokens' ids, not roles: what is padding does not show in the numbers.
+  // A token id, not a role: the numbers do not depend on which token is padding.
   config["pad_token_id"] = files.metadata().integer({"tokenizer.ggml.padding_token_id"}, 0, 0);
 }
 

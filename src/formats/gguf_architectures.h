@@ -1,5 +1,5 @@
-// What llama.cpp calls the parts of each architecture and what transformers calls them: tensors, and fields
-// of config.json. Names and values are those that llama.cpp's convert_hf_to_gguf.py writes.
+// The names of each architecture's parts in llama.cpp and in transformers: tensors, and fields of
+// config.json. Names and values are those that llama.cpp's convert_hf_to_gguf.py writes.
 #pragma once
 
 #include "formats/gguf_parts.h"
@@ -13,21 +13,21 @@
 
 namespace attend {
 
-// A module's tensors, NAME.weight and NAME.bias; # is a number. Matrices lie as [out, in].
+// The tensors of a module, NAME.weight and NAME.bias; # is a number. Matrices are [out, in].
 struct GgufName {
   enum class Rows {
     as_they_lie,
     transposed,   // the checkpoint has [in, out] (Conv1D)
-    query_pairs,  // in each head the two numbers that turn together are neighbours; the checkpoint has
-    key_pairs,    // them half a head apart
-    by_head,      // queries, keys, values; the checkpoint has those of each head together
+    query_pairs,  // in each head, the pairs of a rotation are neighbours; in the checkpoint
+    key_pairs,    // they are half a head apart
+    by_head,      // all queries, keys, values; the checkpoint has them head by head
   };
   std::string_view gguf, checkpoint;
   Rows rows = Rows::as_they_lie;
 };
 
-// A field of config.json and the keys that say it, after "ARCHITECTURE.": the first that is there counts.
-// Of a flag: tensors, one of which is there where the flag is true.
+// A field of config.json and its keys, after "ARCHITECTURE."; the first key that exists counts. For a flag:
+// tensors; it is true if one of them exists.
 struct GgufField {
   const char* config;
   std::vector<const char*> keys;
@@ -35,16 +35,16 @@ struct GgufField {
 
 struct GgufArchitecture {
   std::string_view name, model_type, class_name;
-  std::vector<std::span<const GgufName>> names;  // the first table that knows a module counts
+  std::vector<std::span<const GgufName>> names;  // the first table that has the module counts
   std::vector<GgufField> fields;
-  Json fixed;  // what the architecture is, and llama.cpp computes it
+  Json fixed;  // facts about the architecture, as computed by llama.cpp
   std::vector<GgufField> flags = {};
-  // Adds what no key says by itself.
+  // Adds fields that do not follow from a single key.
   void (*complete)(const GgufParts& files, Json& config) = nullptr;
-  float norm_offset = 0;  // what the file's weights of norms have more than the checkpoint's
+  float norm_offset = 0;  // the offset of the file's norm weights relative to the checkpoint's
 
-  const GgufName* find(std::string_view module) const;  // null: no table knows it
-  // What a checkpoint's tensor is called in the file, and how its rows lie there; nothing: no table knows it.
+  const GgufName* find(std::string_view module) const;  // null: in no table
+  // The file's name and row order of a checkpoint's tensor; none: in no table.
   std::optional<std::pair<std::string, GgufName::Rows>> to_gguf(const std::string& checkpoint) const;
   std::string key(std::string_view name) const { return std::string(this->name) + "." + std::string(name); }
 };
@@ -55,18 +55,18 @@ struct TensorNameParts {
   std::string number, ending;
 
   explicit TensorNameParts(const std::string& name);
-  std::string with_number(std::string_view other) const;  // the number in the place of #, then the ending
+  std::string with_number(std::string_view other) const;  // replaces # in `other`, and appends the ending
 };
 
-// Error for one that is not known, with those there are.
+// An Error for an unknown architecture, which lists the known ones.
 const GgufArchitecture& gguf_architecture(const Gguf& gguf);
 std::vector<GgufArchitecture> gguf_decoders();  // Llama and its relatives
 
-// A number or a flag, or the one value of an array with a value for each layer; nothing: there is no such
-// key. Error where layers differ.
+// A number or a flag, or the common value of an array with a value for each layer; none: the key does not
+// exist. An Error if layers differ.
 std::optional<Json> gguf_value(const Gguf& gguf, const std::string& key);
 
-// Is the head a matrix of its own? Older files have the table of tokens twice.
+// Whether the head has its own matrix. Older files contain the token table twice.
 bool has_own_head(const GgufParts& files);
 
 }  // namespace attend

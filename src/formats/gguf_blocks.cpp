@@ -1,5 +1,5 @@
-// Each block's arithmetic is that of the reference, product by product (CMake turns fused operations off for
-// this file), so that the numbers are the same to the last bit.
+// Decodes GGUF's blocks. Each block's arithmetic is that of the reference, product by product (CMake disables
+// fused operations for this file), so the numbers are the same to the last bit.
 #include "formats/gguf_blocks.h"
 
 #include "base/error.h"
@@ -29,12 +29,12 @@ constexpr unsigned low(Byte byte) {
 constexpr unsigned high(Byte byte) {
   return byte >> 4;
 }
-// Numbers are signed before they are offset.
+// An integer minus its zero point, in signed arithmetic.
 constexpr float centred(unsigned value, int zero) {
   return static_cast<float>(static_cast<int>(value) - zero);
 }
 
-constexpr std::size_t small = 32, large = 256;  // numbers of a block
+constexpr std::size_t small = 32, large = 256;  // numbers in a block
 
 // scale, 32 integers
 void q8_0(const Byte* b, float* to) {
@@ -52,16 +52,16 @@ void q4_0(const Byte* b, float* to) {
   }
 }
 
-// scale, least number, integers as above
+// scale, minimum, integers as above
 void q4_1(const Byte* b, float* to) {
-  const float scale = half_at(b), least = half_at(b + 2);
+  const float scale = half_at(b), min = half_at(b + 2);
   for (std::size_t i = 0; i < 16; ++i) {
-    to[i] = scale * static_cast<float>(low(b[4 + i])) + least;
-    to[16 + i] = scale * static_cast<float>(high(b[4 + i])) + least;
+    to[i] = scale * static_cast<float>(low(b[4 + i])) + min;
+    to[16 + i] = scale * static_cast<float>(high(b[4 + i])) + min;
   }
 }
 
-// The fifth bits of all 32 lie in one word.
+// The fifth bits of all 32 integers are in one word.
 unsigned fifth(const Byte* b, std::size_t i) {
   return (b[i / 8] >> (i % 8) & 1U) << 4;
 }
@@ -75,56 +75,57 @@ void q5_0(const Byte* b, float* to) {
 }
 
 void q5_1(const Byte* b, float* to) {
-  const float scale = half_at(b), least = half_at(b + 2);
+  const float scale = half_at(b), min = half_at(b + 2);
   for (std::size_t i = 0; i < 16; ++i) {
-    to[i] = scale * static_cast<float>(low(b[8 + i]) | fifth(b + 4, i)) + least;
-    to[16 + i] = scale * static_cast<float>(high(b[8 + i]) | fifth(b + 4, 16 + i)) + least;
+    to[i] = scale * static_cast<float>(low(b[8 + i]) | fifth(b + 4, i)) + min;
+    to[16 + i] = scale * static_cast<float>(high(b[8 + i]) | fifth(b + 4, 16 + i)) + min;
   }
 }
 
 struct ScaleAndLeast {
-  float scale, least;
+  float scale, min;
 };
 
-// Of group 0 ... 7 of a block, each of 6 bits: those of the first four groups in the low six bits of 4 + 4
-// bytes; of the others the low four bits in 4 more bytes and the high two on top of the first eight.
+// Scale and minimum of group 0 ... 7 of a block, 6 bits each. Those of the first four groups are the low six
+// bits of 4 + 4 bytes. Of the others, the low four bits are in 4 more bytes and the high two bits at the top
+// of the first eight.
 ScaleAndLeast group_of(const Byte* b, const Byte* packed, std::size_t group) {
-  unsigned scale = 0, least = 0;
+  unsigned scale = 0, min = 0;
   if (group < 4) {
     scale = packed[group] & 0x3FU;
-    least = packed[group + 4] & 0x3FU;
+    min = packed[group + 4] & 0x3FU;
   } else {
     scale = low(packed[group + 4]) | (packed[group - 4] >> 2 & 0x30U);
-    least = high(packed[group + 4]) | (packed[group] >> 2 & 0x30U);
+    min = high(packed[group + 4]) | (packed[group] >> 2 & 0x30U);
   }
-  return {half_at(b) * static_cast<float>(scale), half_at(b + 2) * static_cast<float>(least)};
+  return {half_at(b) * static_cast<float>(scale), half_at(b + 2) * static_cast<float>(min)};
 }
 
-// scale of scales, scale of leasts, both for 8 groups, then 128 bytes: of each 32 the low halves are one
-// group and the high halves the next
+// scale of scales, scale of minimums, both for 8 groups, then 128 bytes: in each 32 bytes the low halves are
+// one group and the high halves the next
 void q4_k(const Byte* b, float* to) {
   for (std::size_t group = 0; group < 8; ++group) {
-    const auto [scale, least] = group_of(b, b + 4, group);
+    const auto [scale, min] = group_of(b, b + 4, group);
     const Byte* const from = b + 16 + group / 2 * 32;
     for (std::size_t i = 0; i < 32; ++i)
-      to[group * 32 + i] = scale * static_cast<float>(group % 2 == 0 ? low(from[i]) : high(from[i])) - least;
+      to[group * 32 + i] = scale * static_cast<float>(group % 2 == 0 ? low(from[i]) : high(from[i])) - min;
   }
 }
 
-// The same with 32 bytes of fifth bits before: bit g of byte i is that of number i of group g.
+// The same with 32 bytes of fifth bits before: bit g of byte i is that of number i in group g.
 void q5_k(const Byte* b, float* to) {
   for (std::size_t group = 0; group < 8; ++group) {
-    const auto [scale, least] = group_of(b, b + 4, group);
+    const auto [scale, min] = group_of(b, b + 4, group);
     const Byte *const top = b + 16, *const from = b + 48 + group / 2 * 32;
     for (std::size_t i = 0; i < 32; ++i) {
       const unsigned value = (group % 2 == 0 ? low(from[i]) : high(from[i])) | (top[i] >> group & 1U) << 4;
-      to[group * 32 + i] = scale * static_cast<float>(value) - least;
+      to[group * 32 + i] = scale * static_cast<float>(value) - min;
     }
   }
 }
 
-// 128 bytes of low halves, 64 of the bits above, 16 scales of 8 bits, their scale. Of each half of the block
-// the low halves of 64 bytes are the first 64 numbers, the high ones the next 64.
+// 128 bytes of low halves, 64 of the bits above, 16 scales of 8 bits, their scale. In each half of the block,
+// the low halves of 64 bytes are the first 64 numbers, the high halves the next 64.
 void q6_k(const Byte* b, float* to) {
   const float whole = half_at(b + 208);
   for (std::size_t i = 0; i < large; ++i) {
@@ -136,12 +137,12 @@ void q6_k(const Byte* b, float* to) {
   }
 }
 
-// Two bits of number i: of each half of a block 32 bytes, whose lowest bits are the first 32 numbers.
+// Two bits of number i: each half of a block has 32 bytes, whose lowest bits are the first 32 numbers.
 unsigned two_bits(const Byte* b, std::size_t i) {
   return b[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3U;
 }
 
-// 16 scales and leasts of 4 bits each, 64 bytes of integers, the scale of scales and that of leasts
+// 16 scales and minimums of 4 bits each, 64 bytes of integers, the scale of scales and that of minimums
 void q2_k(const Byte* b, float* to) {
   const float scales = half_at(b + 80), leasts = half_at(b + 82);
   for (std::size_t i = 0; i < large; ++i) {
@@ -151,8 +152,8 @@ void q2_k(const Byte* b, float* to) {
   }
 }
 
-// 32 bytes of third bits (bit g of byte i is that of number i of 32), 64 of the two below, 16 scales of 6
-// bits in 12 bytes, their scale. A third bit of 0 takes 4 away.
+// 32 bytes of third bits (bit g of byte i is that of number i of 32), 64 bytes of the two bits below, 16
+// scales of 6 bits in 12 bytes, their scale. A third bit of 0 subtracts 4.
 void q3_k(const Byte* b, float* to) {
   const Byte* const packed = b + 96;
   const float whole = half_at(b + 108);
@@ -164,7 +165,7 @@ void q3_k(const Byte* b, float* to) {
   }
 }
 
-// What four bits stand for where steps grow with the distance from zero.
+// The values of four bits in formats whose steps grow with the distance from zero.
 constexpr float uneven[] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
 // 16 bytes: 16 numbers in the low halves, then 16 in the high ones
@@ -272,7 +273,7 @@ std::string block_type_names() {
 void decode_blocks(const BlockType& type, std::span<const std::byte> from, std::span<float> to) {
   const std::size_t blocks = from.size() / type.bytes;
   if (from.size() % type.bytes != 0 || to.size() != blocks * type.count)
-    fail("{} bytes of {} do not make {} numbers", from.size(), type.name, to.size());
+    fail("{} bytes of {} do not hold {} numbers", from.size(), type.name, to.size());
   parallel_for(blocks, (1 << 16) / type.count, [&](std::size_t begin, std::size_t end) {
     type.decode(from.data() + begin * type.bytes, end - begin, to.data() + begin * type.count);
   });

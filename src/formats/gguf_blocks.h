@@ -18,16 +18,16 @@ struct BlockType {
   std::string_view name;            // "Q4_K"
   std::size_t count = 1;            // numbers of a block
   std::size_t bytes = 0;            // of a block
-  std::optional<DType> plain = {};  // the type whose numbers these are as they lie
-  // Makes float32 of `blocks` of them.
+  std::optional<DType> plain = {};  // the type for which the numbers need no decoding
+  // Decodes `blocks` blocks to float32.
   void (*decode)(const std::byte* from, std::size_t blocks, float* to) = nullptr;
 };
 
-// Null: the type is not known.
+// Null: unknown type.
 const BlockType* find_block_type(std::uint32_t number);
-std::string block_type_names();  // of all, for errors
+std::string block_type_names();  // of all types, for errors
 
-// All blocks, on all cores; `to` has as many numbers as they hold.
+// Decodes all blocks, on all cores; `to` has as many numbers as they hold.
 void decode_blocks(const BlockType& type, std::span<const std::byte> from, std::span<float> to);
 
 // The float32 of the same value.

@@ -12,7 +12,7 @@ namespace {
 
 using GgufRows = GgufName::Rows;
 
-// What the converter calls the parts of Llama's blocks, and of those of its relatives that have more.
+// The converter's names for the parts of Llama's blocks, and of its relatives that have more.
 constexpr GgufName llama_names[] = {
     {"token_embd", "model.embed_tokens"},
     {"output_norm", "model.norm"},
@@ -32,7 +32,7 @@ constexpr GgufName llama_names[] = {
     {"blk.#.ffn_down", "model.layers.#.mlp.down_proj"},
     {"blk.#.post_ffw_norm", "model.layers.#.post_feedforward_layernorm"},
 };
-// llama.cpp turns neighbours in these, for which the converter changed the order of rows.
+// llama.cpp rotates neighbours in these, so the converter changed the order of rows.
 constexpr GgufName pair_names[] = {
     {"blk.#.attn_q", "model.layers.#.self_attn.q_proj", GgufRows::query_pairs},
     {"blk.#.attn_k", "model.layers.#.self_attn.k_proj", GgufRows::key_pairs},
@@ -62,17 +62,17 @@ constexpr GgufName neox_names[] = {
     {"blk.#.ffn_down", "gpt_neox.layers.#.mlp.dense_4h_to_h"},
 };
 
-// Numbers by which the frequencies of a rotary embedding are divided, pair by pair.
+// Divisors for the frequencies of rotary positions, one per pair.
 std::vector<float> read_divisors(const GgufParts& files, const std::string& name, std::int64_t pairs) {
   const GgufTensor& tensor = files.tensor(name);
   if (tensor.shape != std::vector<std::int64_t>{pairs})
-    fail("{}: tensor {}: expected {} numbers, one for each pair that turns", files.source(), name, pairs);
+    fail("{}: tensor {}: expected {} numbers, one for each rotated pair", files.source(), name, pairs);
   std::vector<float> divisors(static_cast<std::size_t>(pairs));
   decode_blocks(*tensor.type, tensor.data, divisors);
   return divisors;
 }
 
-// rope_scaling; null: there is none. `turned`: how many numbers of a head turn.
+// rope_scaling; null: none. `turned`: the number of rotated elements of a head.
 Json read_scaling(const GgufParts& files, const GgufArchitecture& architecture, std::int64_t turned,
                   Json& config) {
   const Fields& metadata = files.metadata();
@@ -84,7 +84,8 @@ Json read_scaling(const GgufParts& files, const GgufArchitecture& architecture, 
     return {{"type", "longrope"},
             {"short_factor", read_divisors(files, "rope_factors_short.weight", turned / 2)},
             {"long_factor", read_divisors(files, "rope_factors_long.weight", turned / 2)}};
-  if (files.find("rope_freqs.weight") != nullptr) {  // Llama 3.1's scaling, whose own numbers are not said
+  if (files.find("rope_freqs.weight") != nullptr) {  // Llama 3.1's scaling; its parameters are not in the
+                                                     // file
     const std::vector<float> divisors = read_divisors(files, "rope_freqs.weight", turned / 2);
     return {
         {"rope_type", "longrope"},  {"factor", 1.0},
@@ -108,12 +109,12 @@ Json read_scaling(const GgufParts& files, const GgufArchitecture& architecture, 
   return scaling;
 }
 
-// What holds for all: sizes that the file leaves to be computed, and how heads turn.
+// For all families: sizes that must be computed, and rotary settings.
 void complete_decoder(const GgufParts& files, Json& config) {
   const GgufArchitecture& architecture = gguf_architecture(files.first());
   const Fields fields(config, files.source());
   if (files.metadata().integer({architecture.key("expert_count")}, 0, 0) > 0)
-    fail("{}: {}: layers of experts are not read from GGUF files; give the Hugging Face directory",
+    fail("{}: {}: layers of experts in GGUF files are not supported; give the Hugging Face directory",
          files.source(), architecture.key("expert_count"));
   const std::int64_t width = fields.integer({"hidden_size"}), heads = fields.integer({"num_attention_heads"}),
                      head = fields.integer({"head_dim"}, std::max<std::int64_t>(1, width / heads)),
@@ -133,7 +134,7 @@ void complete_decoder(const GgufParts& files, Json& config) {
   config["tie_word_embeddings"] = !has_own_head(files);
 }
 
-// Which layers see a window: a flag for each, or every how many layers one sees everything.
+// Which layers have a window: a flag for each, or every how many layers one has none.
 void complete_windows(const GgufParts& files, Json& config) {
   const std::string key = gguf_architecture(files.first()).key("attention.sliding_window_pattern");
   if (!files.first().has_array(key)) {
@@ -146,7 +147,7 @@ void complete_windows(const GgufParts& files, Json& config) {
     config["layer_types"].push_back(sliding != 0 ? "sliding_attention" : "full_attention");
 }
 
-// The largest of each generation scales its scores by the width of a head, the others by what a head has.
+// The largest model of each generation scales its scores by width / heads, the others by head_size.
 void complete_gemma(const GgufParts& files, Json& config) {
   complete_decoder(files, config);
   complete_windows(files, config);

@@ -1,4 +1,5 @@
-// The arithmetic is that of the reference, step by step, so that the bytes are the same.
+// Encodes GGUF's blocks. The arithmetic is that of the reference, step by step, so that the bytes are the
+// same.
 #include "formats/gguf_encode.h"
 
 #include "base/error.h"
@@ -15,7 +16,7 @@ namespace {
 
 using Encode = void (*)(const float* from, std::byte* to);  // of one block
 
-constexpr std::size_t values = 32;  // of a block
+constexpr std::size_t values = 32;  // in a block
 
 void put_half(float number, std::byte* to) {
   const std::uint16_t bits = to_float16(number);
@@ -30,17 +31,17 @@ void encode_f16(const float* from, std::byte* to) {
   put_half(*from, to);
 }
 
-// The largest becomes 127 or -127.
+// The largest magnitude becomes 127 or -127.
 void encode_q8_0(const float* from, std::byte* to) {
-  float most = 0;
-  for (std::size_t i = 0; i < values; ++i) most = std::max(most, std::abs(from[i]));
-  const float scale = most / 127, inverse = scale == 0 ? 0 : 1 / scale;
+  float max = 0;
+  for (std::size_t i = 0; i < values; ++i) max = std::max(max, std::abs(from[i]));
+  const float scale = max / 127, inverse = scale == 0 ? 0 : 1 / scale;
   put_half(scale, to);
   for (std::size_t i = 0; i < values; ++i)
     to[2 + i] = static_cast<std::byte>(static_cast<std::int8_t>(std::round(from[i] * inverse)));
 }
 
-// The number that is farthest from zero becomes -8, which has no counterpart.
+// The number farthest from zero becomes -8, because there is no +8.
 void encode_q4_0(const float* from, std::byte* to) {
   float farthest = 0;
   for (std::size_t i = 0; i < values; ++i)
@@ -95,7 +96,7 @@ std::uint16_t to_float16(float number) {
     const float scaled = std::nearbyint(std::abs(number) * 0x1p24F);
     return static_cast<std::uint16_t>(sign | static_cast<std::uint16_t>(scaled));
   }
-  const std::uint32_t rounded = magnitude + 0xFFFU + (magnitude >> 13 & 1U);  // to even
+  const std::uint32_t rounded = magnitude + 0xFFFU + (magnitude >> 13 & 1U);  // ties to even
   return static_cast<std::uint16_t>(sign | ((rounded - (112U << 23)) >> 13));
 }
 

@@ -1,5 +1,5 @@
-// Numbers into GGUF's blocks. F16, Q8_0, Q4_0 and Q5_0 are to the bit what llama.cpp's own program and the
-// Python package gguf make; for Q4_K and Q6_K see gguf_encode_k.h.
+// Encodes numbers in GGUF's blocks. F16, Q8_0, Q4_0 and Q5_0 have the same bits as from llama.cpp's own
+// program and the Python package gguf; for Q4_K and Q6_K see gguf_encode_k.h.
 #pragma once
 
 #include "formats/gguf_blocks.h"
@@ -11,10 +11,10 @@
 
 namespace attend {
 
-// The types that can be made: F32, F16, Q8_0, Q4_0, Q5_0, Q4_K, Q6_K; null: it is none of these.
+// The supported types: F32, F16, Q8_0, Q4_0, Q5_0, Q4_K, Q6_K; null: another type.
 const BlockType* find_encoded_type(std::string_view name);
 
-// Error unless the numbers fill whole blocks.
+// An Error unless the numbers fill whole blocks.
 std::vector<std::byte> encode_blocks(const BlockType& type, std::span<const float> from);
 
 // The nearest float16; infinite beyond its range.

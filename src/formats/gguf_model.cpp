@@ -24,14 +24,14 @@ Gguf open(const MappedFile& file) {
 constexpr const char* key_model = "tokenizer.ggml.model";
 constexpr const char* key_tokens = "tokenizer.ggml.tokens";
 
-// Roles of special tokens, and the keys of their ids.
+// The roles of special tokens, and the keys of their ids.
 constexpr std::pair<const char*, const char*> roles[] = {
     {"bos_token", "tokenizer.ggml.bos_token_id"},     {"eos_token", "tokenizer.ggml.eos_token_id"},
     {"unk_token", "tokenizer.ggml.unknown_token_id"}, {"sep_token", "tokenizer.ggml.seperator_token_id"},
     {"pad_token", "tokenizer.ggml.padding_token_id"}, {"cls_token", "tokenizer.ggml.cls_token_id"},
     {"mask_token", "tokenizer.ggml.mask_token_id"}};
 
-// Tokens that end a text: those that the file says, and those that llama.cpp knows by their texts.
+// Tokens that end a text: those in the file, and those whose texts llama.cpp knows.
 Json ends_of_text(const Gguf& gguf) {
   std::set<std::int64_t> ends;
   for (const char* role : {"eos", "eot", "eom"})
@@ -63,7 +63,7 @@ RowOrder row_order(const GgufParts& files, const std::string& name, GgufName::Ro
   const auto count = static_cast<std::size_t>(tensor.shape.front()),
              parts = order.heads * (rows == GgufName::Rows::by_head ? 3 : 2);
   if (tensor.shape.size() == 1 && tensor.type->count != 1)
-    fail("{}: tensor {}: expected numbers of their own for each row, found {}", files.source(),
+    fail("{}: tensor {}: expected a type whose blocks do not cross rows, found {}", files.source(),
          shown(Json(name)), tensor.type->name);
   if (count % parts != 0)
     fail("{}: tensor {}: expected a number of rows that can be divided among {} heads, found {}",
@@ -82,7 +82,7 @@ void decode_rows(const GgufTensor& tensor, const RowOrder& order, std::span<floa
   });
 }
 
-// `given` comes from a float32: as short as that can be written.
+// `given` comes from a float32: written with as few digits as possible.
 Json shortened(const Json& given) {
   if (!given.is_number_float()) return given;
   const auto single = static_cast<float>(given.get<double>());
@@ -139,13 +139,13 @@ Json gguf_tokenizer_config(const fs::path& path) {
   };
   for (const auto& [role, key] : roles)
     if (const auto text = token(key)) config[role] = *text;
-  // What BERT begins and ends a text with is called so here.
+  // For BERT, the start and end tokens have these names here.
   if (kind == "bert") {
     if (!config.contains("cls_token") && config.contains("bos_token"))
       config["cls_token"] = config["bos_token"];
     if (!config.contains("sep_token") && config.contains("eos_token"))
       config["sep_token"] = config["eos_token"];
-    // Not said; but what a lower-casing tokenizer could never give is not in its vocabulary.
+    // The file does not say it; but the vocabulary of a lowercasing tokenizer has no capital letters.
     config["do_lower_case"] = std::ranges::none_of(tokens, [](std::string_view text) {
       return !text.starts_with('[') &&
              std::ranges::any_of(text, [](unsigned char c) { return c >= 'A' && c <= 'Z'; });
@@ -156,8 +156,8 @@ Json gguf_tokenizer_config(const fs::path& path) {
     if (const std::string key = fmt::format("tokenizer.ggml.{}", flag); metadata.has({key}))
       config[flag] = metadata.flag({key});
   if (kind == "llama") config["add_prefix_space"] = metadata.flag({"tokenizer.ggml.add_space_prefix"}, true);
-  if (const auto most = metadata.maybe_integer({architecture.key("context_length")}, 1))
-    config["model_max_length"] = *most;
+  if (const auto max = metadata.maybe_integer({architecture.key("context_length")}, 1))
+    config["model_max_length"] = *max;
   if (metadata.has({"tokenizer.chat_template"}))
     config["chat_template"] = metadata.text({"tokenizer.chat_template"});
   return config;
@@ -238,7 +238,7 @@ GgufCheckpoint::GgufCheckpoint(const GgufParts& files, const fs::path& part) : T
       });
     }
     if (!add(theirs, view))
-      fail("{}: tensor {} has the place of another one", gguf.source(), shown(Json(name)));
+      fail("{}: tensor {} maps to the same name as another one", gguf.source(), shown(Json(name)));
   }
 }
 

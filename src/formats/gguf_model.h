@@ -13,12 +13,11 @@
 
 namespace attend {
 
-// config.json. Error for another architecture, with those there are.
+// config.json. An Error for an unsupported architecture, which lists the supported ones.
 Json gguf_config(const std::filesystem::path& file);
-// tokenizer_config.json: the class, special tokens by their roles, the longest text, the template of a chat.
+// tokenizer_config.json: the class, special tokens by their roles, the longest text, the chat template.
 Json gguf_tokenizer_config(const std::filesystem::path& file);
-// Pooling as {arch}.pooling_type has it, and vectors of length 1, as llama.cpp makes them; nothing without
-// it.
+// Pooling from {arch}.pooling_type, with vectors of length 1, as in llama.cpp; none without that key.
 std::optional<SentenceDirectory> gguf_sentences(const std::filesystem::path& file);
 
 struct GgufTokenizerFacts {
@@ -29,7 +28,7 @@ std::optional<GgufTokenizerFacts> gguf_tokenizer_facts(const std::filesystem::pa
 
 class GgufParts;
 
-// The tensors of one file; one that the architecture's table does not know keeps its name.
+// The tensors of one file; a tensor that is not in the architecture's tables keeps its name.
 class GgufCheckpoint : public TensorFile {
  public:
   // `part`: one of the files.

@@ -1,4 +1,4 @@
-// A model's GGUF files: one, or several that llama.cpp's gguf-split cut it into (NAME-00001-of-00003.gguf).
+// A model's GGUF files: one, or several from llama.cpp's gguf-split (NAME-00001-of-00003.gguf).
 #pragma once
 
 #include "base/file.h"
@@ -14,7 +14,7 @@ namespace attend {
 
 class GgufParts {
  public:
-  // `path` is the first file, which has the metadata. Error if one of the others is missing or does not fit.
+  // `path` is the first file, which has the metadata. An Error if another one is missing or does not fit.
   explicit GgufParts(const std::filesystem::path& path);
 
   struct Part {
@@ -26,8 +26,8 @@ class GgufParts {
   const Fields& metadata() const { return first().metadata(); }
   const std::string& source() const { return first().source(); }
 
-  const GgufTensor* find(const std::string& name) const;    // null: no file has it
-  const GgufTensor& tensor(const std::string& name) const;  // Error if no file has it
+  const GgufTensor* find(const std::string& name) const;    // null: in no file
+  const GgufTensor& tensor(const std::string& name) const;  // an Error if it is in no file
 
  private:
   std::list<Part> parts_;

@@ -1,4 +1,4 @@
-// In which order the converter puts the rows of queries and keys.
+// The converter's order of the rows of queries and keys.
 #pragma once
 
 #include "formats/gguf_architectures.h"
@@ -7,13 +7,13 @@
 
 namespace attend {
 
-// Where in the file the row lies that the checkpoint has at `row`. `heads` of `size` rows.
+// The index in the file of the checkpoint's row `row`. There are `heads` of `size` rows.
 struct RowOrder {
   GgufName::Rows rows = GgufName::Rows::as_they_lie;
   std::size_t heads = 1, size = 1;
 
   std::size_t operator()(std::size_t row) const {
-    if (rows == GgufName::Rows::by_head) {  // [heads, 3, size] there, [3, heads, size] here
+    if (rows == GgufName::Rows::by_head) {  // [heads, 3, size] in the checkpoint, [3, heads, size] here
       const std::size_t head = row / (3 * size), part = row / size % 3;
       return (part * heads + head) * size + row % size;
     }

@@ -1,4 +1,4 @@
-// Writes a GGUF file: metadata, then tensors that are made one by one as they are written.
+// Writes a GGUF file: metadata, then tensors, which are made one by one while writing.
 #pragma once
 
 #include "formats/gguf.h"
@@ -25,11 +25,11 @@ class GgufWriter {
   void add(std::string_view key, std::span<const std::int32_t> numbers);
   void add(std::string_view key, const char* text) { add(key, std::string_view(text)); }
 
-  // `make` gives the bytes of `type`; the shape's last dimension is that of a row.
+  // `make` returns the bytes of `type`; the shape's last dimension is that of a row.
   using Make = std::function<std::vector<std::byte>()>;
   void add_tensor(std::string name, std::vector<std::int64_t> shape, const BlockType& type, Make make);
 
-  // The file is complete or not there.
+  // Writes the file completely or not at all.
   void write(const std::filesystem::path& path) const;
 
  private:

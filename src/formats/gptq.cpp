@@ -1,9 +1,10 @@
-// GPTQ (Frantar et al. 2022, arXiv:2210.17323) as AutoGPTQ and GPTQModel store it,
-// https://github.com/ModelCloud/GPTQModel, nn_modules/qlinear: of NAME with `in` inputs and `out` outputs
-//   NAME.qweight int32 [in / n, out]      n integers of 4 or 8 bits a word, of inputs one behind the other
-//   NAME.qzeros  int32 [groups, out / n]  n integers a word, of outputs
+// GPTQ (Frantar et al. 2022, arXiv:2210.17323) in the layout of AutoGPTQ and GPTQModel,
+// https://github.com/ModelCloud/GPTQModel, nn_modules/qlinear. A matrix NAME with `in` inputs and `out`
+// outputs is stored as
+//   NAME.qweight int32 [in / n, out]      n integers of 4 or 8 bits in a word, of consecutive inputs
+//   NAME.qzeros  int32 [groups, out / n]  n integers in a word, of outputs
 //   NAME.scales  [groups, out]
-//   NAME.g_idx   int32 [in]               the group of each input; without it, group_size inputs each
+//   NAME.g_idx   int32 [in]               the group of each input; without it, groups of group_size inputs
 // and a weight is scale * (integer - zero).
 #include "base/error.h"
 #include "formats/foreign_matrix.h"
@@ -38,8 +39,8 @@ GptqSettings read_gptq_settings(const Fields& config) {
   return settings;
 }
 
-// Some of GPTQModel's versions write version 2 and call it the first. A symmetric zero is half the range, so
-// it shows which they are.
+// Some versions of GPTQModel write version 2 and call it version 1. A symmetric zero is half the range, which
+// shows the actual version.
 bool are_less_one(std::span<const std::uint32_t> zeros, const GptqSettings& settings) {
   const std::uint32_t ones = settings.bits == 4 ? 0x11111111U : 0x01010101U,
                       half = ones << (settings.bits - 1);

@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Masks and position tables, which are computed and not learned: BERT's position_ids; GPT-2's, GPT-Neo's and
-// GPT-J's causal mask [1, 1, n, n] and masked_bias; rotary frequencies.
+// Whether it is a mask or position table, which is computed and not trained: BERT's position_ids; the causal
+// mask [1, 1, n, n] and masked_bias of GPT-2, GPT-Neo and GPT-J; rotary frequencies.
 bool is_buffer(const std::string& name, const TensorView& tensor) {
   const auto& shape = tensor.shape;
   const bool mask =
@@ -26,8 +26,8 @@ bool is_buffer(const std::string& name, const TensorView& tensor) {
   return !is_floating(tensor.type) || mask || name.ends_with(".masked_bias") || name.ends_with(".inv_freq");
 }
 
-// Of a type of numbers with as many bits as `Bits`: `infinity` and `huge` are the bits of infinity and of
-// 2^64, which float16 does not have.
+// For a floating-point type with the bits of `Bits`: `infinity` and `huge` are the bit patterns of infinity
+// and of 2^64 (which float16 does not have).
 template <class Bits>
 OddValues count_odd_values(std::span<const std::byte> data, Bits infinity, Bits huge) {
   constexpr Bits sign = Bits{1} << (sizeof(Bits) * 8 - 1);
@@ -43,11 +43,11 @@ OddValues count_odd_values(std::span<const std::byte> data, Bits infinity, Bits 
   return found;
 }
 
-// From tokenizer.json: the kind of its model, and one more than the largest id.
+// From tokenizer.json: the kind of its model, and the largest id + 1.
 Inspection::Tokenizer read_tokenizer(const fs::path& path) {
   const Fields fields(read_json(path), path.string());
   const Fields model(fields.json().value("model", Json()), path.string() + ": model");
-  Inspection::Tokenizer tokenizer = {model.text({"type"}, "of unnamed kind"), path.filename().string(), {}};
+  Inspection::Tokenizer tokenizer = {model.text({"type"}, "of unknown kind"), path.filename().string(), {}};
   std::uint64_t vocabulary = 0;
   if (const auto vocab = model.json().find("vocab"); vocab != model.json().end()) vocabulary = vocab->size();
   if (const auto added = fields.json().find("added_tokens"); added != fields.json().end())
@@ -75,7 +75,7 @@ std::optional<Inspection::Tokenizer> find_tokenizer(const fs::path& directory) {
   for (const auto& [file, kind] : files) {
     if (!file_exists(directory / file)) continue;
     Inspection::Tokenizer tokenizer = {kind, file, {}};
-    // The ids are not those of the SentencePiece model where there is a vocab.json (Marian, M2M-100).
+    // With a vocab.json, the ids are not those of the SentencePiece model (Marian, M2M-100).
     if (file_exists(directory / "vocab.json")) {
       tokenizer.vocabulary = read_json(directory / "vocab.json").size();
     } else if (tokenizer.kind == "WordPiece") {
@@ -89,11 +89,11 @@ std::optional<Inspection::Tokenizer> find_tokenizer(const fs::path& directory) {
 void remark_on_files(Inspection& inspection, const fs::path& directory) {
   auto& unusual = inspection.unusual;
   if (file_exists(directory / "model.safetensors") && file_exists(directory / "model.safetensors.index.json"))
-    unusual.push_back("model.safetensors is read, model.safetensors.index.json beside it is not");
+    unusual.push_back("model.safetensors is read; model.safetensors.index.json is not");
   if (file_exists(directory / "pytorch_model.bin") &&
       (file_exists(directory / "model.safetensors") ||
        file_exists(directory / "model.safetensors.index.json")))
-    unusual.push_back("pytorch_model.bin is not read, there is a model.safetensors");
+    unusual.push_back("pytorch_model.bin is not read, because there is a model.safetensors");
   if (file_exists(directory / "adapter_config.json"))
     unusual.push_back("there is an adapter (adapter_config.json), which --adapter applies");
   if (!inspection.tokenizer && !file_exists(directory / "preprocessor_config.json"))
@@ -104,7 +104,7 @@ void remark_on_config(Inspection& inspection, const Fields& config, const Weight
   auto& unusual = inspection.unusual;
   if (inspection.model_type.empty()) unusual.push_back("config.json has no model_type");
   if (inspection.architectures.empty()) unusual.push_back("config.json names no architecture");
-  if (config.has({"auto_map"})) unusual.push_back("config.json asks for Python code of its own (auto_map)");
+  if (config.has({"auto_map"})) unusual.push_back("config.json requires its own Python code (auto_map)");
   if (config.has({"quantization_config"}))
     unusual.push_back("the weights are quantized (quantization_config)");
 
@@ -117,13 +117,13 @@ void remark_on_config(Inspection& inspection, const Fields& config, const Weight
     unusual.push_back(fmt::format("no tensor has vocab_size ({}) rows", *vocabulary));
   if (inspection.tokenizer &&
       inspection.tokenizer->vocabulary.value_or(0) > static_cast<std::uint64_t>(*vocabulary))
-    unusual.push_back(fmt::format("the tokenizer knows {} tokens, more than vocab_size ({})",
+    unusual.push_back(fmt::format("the tokenizer has {} tokens, more than vocab_size ({})",
                                   *inspection.tokenizer->vocabulary, *vocabulary));
 }
 
 void remark_on_tensors(Inspection& inspection, const Fields& config, const WeightFiles& checkpoint) {
   auto& unusual = inspection.unusual;
-  std::map<std::string_view, std::size_t> floating;  // tensors by type, buffers left out
+  std::map<std::string_view, std::size_t> floating;  // tensors by type, without buffers
   bool coded = false;
   for (const auto& [tensor_name, tensor] : checkpoint.tensors()) {
     if (!is_buffer(tensor_name, tensor)) ++floating[tensor.stored_as()];
@@ -131,7 +131,7 @@ void remark_on_tensors(Inspection& inspection, const Fields& config, const Weigh
     if (tensor.data.empty()) unusual.push_back(fmt::format("tensor {} is empty", shown(tensor_name)));
   }
   if (floating.empty()) unusual.push_back("there are no weights in the files");
-  if (floating.size() > 1 && !coded) {  // norms beside quantized matrices are no wonder
+  if (floating.size() > 1 && !coded) {  // norms of another type are normal next to quantized matrices
     std::vector<std::string> parts;
     for (const auto& [type, count] : floating) parts.push_back(fmt::format("{} {}", count, type));
     unusual.push_back(fmt::format("the tensors are of mixed types: {}", fmt::join(parts, ", ")));

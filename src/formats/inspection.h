@@ -22,31 +22,30 @@ struct Inspection {
   };
   struct Tokenizer {
     std::string kind;                         // "BPE", "WordPiece", "Unigram", "SentencePiece", ...
-    std::string file;                         // that says so
-    std::optional<std::uint64_t> vocabulary;  // tokens, where the file tells without being run
+    std::string file;                         // the file with this information
+    std::optional<std::uint64_t> vocabulary;  // tokens, if known without running the tokenizer
   };
 
   std::string model_type;
   std::vector<std::string> architectures;
-  // Floating-point values that training changes, and those it does not (masks, positions), which old
-  // checkpoints carry along.
+  // Trained floating-point values, and computed ones (masks, positions), which old checkpoints also contain.
   std::uint64_t parameters = 0, buffers = 0;
   std::map<std::string, TypeTotals> types;  // by the name of the type: "F32", "Q4_K"
   std::vector<File> files;                  // of weights
   std::optional<Tokenizer> tokenizer;
-  std::optional<SentenceDirectory> sentences;  // how it makes vectors of texts, if it can
-  Json generation;                             // as ModelDirectory::generation_config
+  std::optional<SentenceDirectory> sentences;  // how it makes vectors from texts, if it can
+  Json generation;                             // as in ModelDirectory::generation_config
   std::vector<std::string> unusual;            // one sentence each
 };
 
-// `check_values` reads all weights in search of NaN, infinity, and numbers so large that their squares
+// `check_values` reads all weights and searches for NaN, infinity, and numbers so large that their squares
 // overflow.
 Inspection inspect_model(const ModelDirectory& directory, const WeightFiles& checkpoint, bool check_values);
 
 struct OddValues {
   std::uint64_t nan = 0, infinite = 0;
-  std::uint64_t huge = 0;  // 2^64 and more: a norm that reads such numbers overflows in float32
+  std::uint64_t huge = 0;  // 2^64 and more: a norm of such numbers overflows in float32
 };
-OddValues count_odd_values(const TensorView& tensor);  // none in a tensor of integers
+OddValues count_odd_values(const TensorView& tensor);  // none in an integer tensor
 
 }  // namespace attend

@@ -7,7 +7,7 @@
 
 namespace attend {
 
-constexpr std::size_t kMaxTemplateWork = 20'000'000;  // a second or so; templates of models need thousands
+constexpr std::size_t kMaxTemplateWork = 20'000'000;  // about a second; real templates need thousands
 
 struct JinjaTemplate::Tree {
   jinja::Body body;
@@ -18,7 +18,7 @@ JinjaTemplate::JinjaTemplate(std::string_view text, std::string source) : source
   try {
     tree_ = std::make_shared<const Tree>(Tree{jinja::parse_template(text)});
   } catch (const Error& error) {
-    fail("{}: a template that attend cannot read: {}", source_, error.what());
+    fail("{}: invalid or unsupported template: {}", source_, error.what());
   }
 }
 

@@ -1,4 +1,4 @@
-// Jinja, in which chat templates are written, rendered as transformers does.
+// Jinja, the language of chat templates, rendered as in transformers.
 #pragma once
 
 #include "formats/json.h"
@@ -9,20 +9,20 @@
 
 namespace attend {
 
-// The whole language but for statements that read other files: jinja2's expressions, filters and tests, with
+// The whole language except statements that read other files: jinja2's expressions, filters and tests, with
 // trim_blocks, lstrip_blocks, loop controls, {% generation %}, and an immutable sandbox.
 class JinjaTemplate {
  public:
-  // Error, naming `source`, the line and what is not understood.
+  // An Error that names `source`, the line and what is not supported.
   JinjaTemplate(std::string_view text, std::string source);
 
   struct Rendered {
     std::string text;
-    // Where the parts within {% generation %} begin and end, in bytes: what the model is to say.
+    // Begin and end of the parts within {% generation %}, in bytes: the assistant's text.
     std::vector<std::pair<std::size_t, std::size_t>> generated;
   };
-  // `variables`: an object. Error, with the line, for what the template itself refuses (raise_exception),
-  // what it lacks, and one that takes too long.
+  // `variables`: an object. An Error, with the line, for raise_exception in the template, for missing
+  // variables, and if it takes too long.
   Rendered render_marked(const Json& variables) const;
   std::string render(const Json& variables) const { return render_marked(variables).text; }
 

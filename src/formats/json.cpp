@@ -16,18 +16,18 @@
 namespace attend {
 namespace {
 
-constexpr std::size_t most_depth = 128;
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 28;  // the largest tokenizer.json we know has 34 MB
+constexpr std::size_t max_depth = 128;
+constexpr std::uint64_t max_bytes = std::uint64_t{1} << 28;  // the largest known tokenizer.json has 34 MB
 
 // `text` must be valid UTF-8.
-std::string shortened(std::string text, std::size_t most) {
-  if (text.size() <= most) return text;
-  text.resize(most);
+std::string shortened(std::string text, std::size_t max) {
+  if (text.size() <= max) return text;
+  text.resize(max);
   if (const auto cut = find_invalid_utf8(text)) text.resize(*cut);
   return text + "…";
 }
 
-// Where byte `at` of the text is, for people: "line 3, column 5", in characters.
+// The position of byte `at` for error messages: "line 3, column 5", in characters.
 std::string place(std::string_view text, std::size_t at) {
   const std::string_view before = text.substr(0, at);
   const std::size_t lines = static_cast<std::size_t>(std::ranges::count(before, '\n'));
@@ -37,7 +37,7 @@ std::string place(std::string_view text, std::size_t at) {
 }
 
 // Builds a value from the parser's events. nlohmann's own builder searches every object for every new name,
-// which a vocabulary of 250,000 tokens cannot afford, and knows no limit of depth.
+// which is too slow for a vocabulary of 250,000 tokens, and it has no limit of depth.
 class Builder : public nlohmann::json_sax<Json> {
  public:
   Builder(std::string_view text, std::string_view source, Duplicates duplicates)
@@ -51,7 +51,7 @@ class Builder : public nlohmann::json_sax<Json> {
   bool number_unsigned(std::uint64_t value) override { return add(value); }
   bool number_float(double value, const std::string&) override { return add(value); }
   bool string(std::string& value) override { return add(std::move(value)); }
-  bool binary(Json::binary_t&) override { return false; }  // no JSON text holds one
+  bool binary(Json::binary_t&) override { return false; }  // JSON text has no binary values
 
   bool start_object(std::size_t) override { return open(Json::value_t::object); }
   bool key(std::string& name) override {
@@ -67,11 +67,11 @@ class Builder : public nlohmann::json_sax<Json> {
 
   bool parse_error(std::size_t position, const std::string&, const Json::exception& error) override {
     const std::size_t at = std::min(position > 0 ? position - 1 : 0, text_.size());
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: what we want to say"
+    // The format is "[json.exception.parse_error.101] parse error at line 1, column 2: the message".
     std::string message = error.what();
     message.erase(0, message.find("] ") + 2);
     if (message.starts_with("parse error")) message.erase(0, message.find(": ") + 2);
-    if (is_python_number(at)) message = "NaN and Infinity are Python's, not JSON's";
+    if (is_python_number(at)) message = "NaN and Infinity are valid in Python's json, but not in JSON";
     fail("{}: not valid JSON at {}: {}", source_, place(text_, at), shortened(repair_utf8(message), 200));
   }
 
@@ -83,7 +83,7 @@ class Builder : public nlohmann::json_sax<Json> {
   };
 
   bool open(Json::value_t kind) {
-    if (open_.size() == most_depth) fail("{}: nested deeper than {} levels", source_, most_depth);
+    if (open_.size() == max_depth) fail("{}: nested deeper than {} levels", source_, max_depth);
     open_.push_back({kind, {}, {}});
     return true;
   }
@@ -106,7 +106,7 @@ class Builder : public nlohmann::json_sax<Json> {
   Json object_of(Container& container) const {
     Json result = Json::object();
     auto& object = result.get_ref<Json::object_t&>();
-    object.reserve(container.names.size());  // so that the names stay where they are
+    object.reserve(container.names.size());  // so that the names are not moved
     std::unordered_map<std::string_view, std::size_t> index;
     index.reserve(container.names.size());
     for (std::size_t i = 0; i < container.names.size(); ++i) {
@@ -114,7 +114,7 @@ class Builder : public nlohmann::json_sax<Json> {
       const auto [known, is_new] = index.emplace(object.back().first, object.size() - 1);
       if (is_new) continue;
       if (duplicates_ == Duplicates::refuse)
-        fail("{}: the name {} comes twice in one object", source_, shown(object.back().first));
+        fail("{}: the name {} occurs twice in one object", source_, shown(object.back().first));
       (object.begin() + static_cast<std::ptrdiff_t>(known->second))->second = std::move(object.back().second);
       object.pop_back();
     }
@@ -135,12 +135,12 @@ class Builder : public nlohmann::json_sax<Json> {
   Json root_;
 };
 
-std::string range_of(std::string_view what, auto least, auto most) {
-  using Limits = std::numeric_limits<decltype(least)>;
-  const bool from = least != Limits::lowest(), to = most != Limits::max();
-  if (from && to) return fmt::format("{} from {} to {}", what, least, most);
-  if (from) return fmt::format("{} of at least {}", what, least);
-  if (to) return fmt::format("{} of at most {}", what, most);
+std::string range_of(std::string_view what, auto min, auto max) {
+  using Limits = std::numeric_limits<decltype(min)>;
+  const bool from = min != Limits::lowest(), to = max != Limits::max();
+  if (from && to) return fmt::format("{} from {} to {}", what, min, max);
+  if (from) return fmt::format("{} of at least {}", what, min);
+  if (to) return fmt::format("{} of at most {}", what, max);
   return std::string(what);
 }
 
@@ -151,7 +151,7 @@ std::optional<std::int64_t> as_integer(const Json& value) {
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (!value.is_number_float()) return {};
   const double number = value.get<double>();
-  constexpr double exact = 9007199254740992;  // 2^53: beyond it a double no longer names one integer
+  constexpr double exact = 9007199254740992;  // 2^53: from there on a double does not identify one integer
   if (std::trunc(number) != number || std::abs(number) > exact) return {};
   return static_cast<std::int64_t>(number);
 }
@@ -160,12 +160,12 @@ std::optional<std::int64_t> as_integer(const Json& value) {
 
 Json parse_json(std::string_view text, std::string_view source, Duplicates duplicates) {
   Builder builder(text, source, duplicates);
-  Json::sax_parse(text.begin(), text.end(), &builder);  // a failure throws
+  Json::sax_parse(text.begin(), text.end(), &builder);  // throws on failure
   return builder.take();
 }
 
 Json read_json(const std::filesystem::path& path) {
-  const std::string text = read_file(path, most_bytes);
+  const std::string text = read_file(path, max_bytes);
   return parse_json(without_byte_order_mark(text, path.string()), path.string());
 }
 
@@ -182,22 +182,22 @@ bool Fields::has(Names names) const {
   return find(names, found) != nullptr;
 }
 
-std::int64_t Fields::integer(Names names, std::optional<std::int64_t> otherwise, std::int64_t least,
-                             std::int64_t most) const {
-  if (const auto value = maybe_integer(names, least, most)) return *value;
-  if (!otherwise) missing(names, range_of("an integer", least, most));
+std::int64_t Fields::integer(Names names, std::optional<std::int64_t> otherwise, std::int64_t min,
+                             std::int64_t max) const {
+  if (const auto value = maybe_integer(names, min, max)) return *value;
+  if (!otherwise) missing(names, range_of("an integer", min, max));
   return *otherwise;
 }
 
-double Fields::number(Names names, std::optional<double> otherwise, double least, double most) const {
+double Fields::number(Names names, std::optional<double> otherwise, double min, double max) const {
   std::string_view name;
   const Json* value = find(names, name);
   if (value == nullptr) {
-    if (!otherwise) missing(names, range_of("a number", least, most));
+    if (!otherwise) missing(names, range_of("a number", min, max));
     return *otherwise;
   }
   const double number = value->is_number() ? value->get<double>() : std::nan("");
-  if (!(number >= least && number <= most)) wrong(name, range_of("a number", least, most), *value);
+  if (!(number >= min && number <= max)) wrong(name, range_of("a number", min, max), *value);
   return number;
 }
 
@@ -223,13 +223,12 @@ std::string Fields::text(Names names, std::optional<std::string> otherwise) cons
   return value->get<std::string>();
 }
 
-std::optional<std::int64_t> Fields::maybe_integer(Names names, std::int64_t least, std::int64_t most) const {
+std::optional<std::int64_t> Fields::maybe_integer(Names names, std::int64_t min, std::int64_t max) const {
   std::string_view name;
   const Json* value = find(names, name);
   if (value == nullptr) return {};
   const auto integer = as_integer(*value);
-  if (!integer || *integer < least || *integer > most)
-    wrong(name, range_of("an integer", least, most), *value);
+  if (!integer || *integer < min || *integer > max) wrong(name, range_of("an integer", min, max), *value);
   return integer;
 }
 

@@ -14,43 +14,42 @@
 
 namespace attend {
 
-using Json = nlohmann::ordered_json;  // keeps the order of fields, so that what we write back reads the same
+using Json = nlohmann::ordered_json;  // keeps the order of fields, so that files are written back unchanged
 
-// Two fields of one name in one object: Python's json keeps the last one, and so do we unless told otherwise.
+// For several fields with one name in one object: Python's json keeps the last one, and so do we by default.
 enum class Duplicates { keep_last, refuse };
 
-// One JSON value and nothing behind it, nested at most 128 deep (as serde_json, so that nothing that recurses
-// over it can overflow the stack). Python's NaN and Infinity are refused. `source` names the text in errors.
+// A single JSON value, nested at most 128 deep (like serde_json, so that recursive code cannot overflow the
+// stack). Rejects Python's NaN and Infinity. `source` names the text in errors.
 Json parse_json(std::string_view text, std::string_view source,
                 Duplicates duplicates = Duplicates::keep_last);
 Json read_json(const std::filesystem::path& path);
 
-// A value as errors show it: one line, not long.
+// A value for error messages: on one line, shortened.
 std::string shown(const Json& value);
 
 // The fields of one JSON object, read with type and range checks. A field may have several names (Hugging
-// Face's attribute_map: n_embd and hidden_size are the same field): the first one present counts. A null is
-// treated as absent. `source` is the file the object came from. Without `otherwise`, an absent field is an
-// Error.
+// Face's attribute_map: n_embd and hidden_size are the same field): the first one present counts. A null
+// counts as absent. `source` is the object's file. If `otherwise` is not given, an absent field is an Error.
 class Fields {
  public:
   using Names = std::initializer_list<std::string_view>;
 
-  Fields(Json object, std::string source);  // Error if it is not an object
+  Fields(Json object, std::string source);  // an Error if it is not an object
 
   bool has(Names names) const;
-  // 768.0 is an integer; true is not. The limits do not hold for `otherwise`.
-  std::int64_t integer(Names names, std::optional<std::int64_t> otherwise = {}, std::int64_t least = 1,
-                       std::int64_t most = std::int64_t{1} << 31) const;
+  // 768.0 is an integer; true is not. The limits do not apply to `otherwise`.
+  std::int64_t integer(Names names, std::optional<std::int64_t> otherwise = {}, std::int64_t min = 1,
+                       std::int64_t max = std::int64_t{1} << 31) const;
   double number(Names names, std::optional<double> otherwise = {},
-                double least = -std::numeric_limits<double>::max(),
-                double most = std::numeric_limits<double>::max()) const;
+                double min = -std::numeric_limits<double>::max(),
+                double max = std::numeric_limits<double>::max()) const;
   bool flag(Names names, std::optional<bool> otherwise = {}) const;
   std::string text(Names names, std::optional<std::string> otherwise = {}) const;
-  std::optional<std::int64_t> maybe_integer(Names names, std::int64_t least = 0,
-                                            std::int64_t most = std::int64_t{1} << 31) const;
+  std::optional<std::int64_t> maybe_integer(Names names, std::int64_t min = 0,
+                                            std::int64_t max = std::int64_t{1} << 31) const;
   std::optional<double> maybe_number(Names names) const;
-  // One of them or a list (eos_token_id); empty when absent.
+  // A single value or a list (eos_token_id); empty if absent.
   std::vector<std::int64_t> integers(Names names) const;
   std::vector<std::string> texts(Names names) const;
 

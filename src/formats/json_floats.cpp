@@ -3,9 +3,9 @@
 namespace attend {
 namespace {
 
-constexpr std::size_t kShort = 15;  // letters; a number within this length is left alone
+constexpr std::size_t kShort = 15;  // characters; numbers up to this length stay unchanged
 
-// The number at text[begin, end), written again if that makes it shorter.
+// Appends the number text[begin, end), rewritten if that is shorter.
 void append_number(std::string& to, const std::string& text, std::size_t begin, std::size_t end) {
   const char *const first = text.data() + begin, *const last = text.data() + end;
   double value = 0;
@@ -32,7 +32,7 @@ std::string shortest_line(const Json& json) {
       while (text[end] != '"') end += text[end] == '\\' ? 2 : 1;
       result.append(text, i, ++end - i);
     } else if (text[i] == '-' || (text[i] >= '0' && text[i] <= '9')) {
-      bool whole = true;  // an integer stays as it is: a double does not hold all of them
+      bool whole = true;  // an integer stays unchanged: a double cannot represent all of them
       for (;
            end < text.size() && std::string_view("+-.eE0123456789").find(text[end]) != std::string_view::npos;
            ++end)

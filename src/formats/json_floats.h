@@ -8,8 +8,8 @@
 
 namespace attend {
 
-// JSON's numbers are doubles: this is the one that is written as the shortest decimal that stands for `value`
-// (0.1, not 0.10000000149011612). A reader gets the same float32 back.
+// JSON's numbers are doubles: this returns the double with the shortest decimal that represents `value` (0.1,
+// not 0.10000000149011612). A reader gets the same float32 back.
 inline double shortest_double(float value) {
   char text[32];
   const char* const end = std::to_chars(text, text + sizeof(text), value).ptr;
@@ -18,8 +18,8 @@ inline double shortest_double(float value) {
   return result;
 }
 
-// `json` on one line, each number as the shortest decimal that stands for it; what is not UTF-8 in it becomes
-// U+FFFD. (The library's own writer, Grisu2, writes one double in a thousand with 17 digits.)
+// `json` on one line, with the shortest decimal for each number; invalid UTF-8 becomes U+FFFD. (The library's
+// own writer, Grisu2, writes one double in a thousand with 17 digits.)
 std::string shortest_line(const Json& json);
 
 inline Json float_list(std::span<const float> values) {

@@ -1,4 +1,4 @@
-// Rejects unknown fields of options objects, so that misspelt ones are found.
+// Rejects unknown fields of options objects, so that spelling mistakes are found.
 #pragma once
 
 #include "formats/json.h"
@@ -7,7 +7,7 @@
 
 namespace attend {
 
-// Error, with the names there are, for a field of another name.
+// An Error for a field with another name, which lists the names.
 void expect_only(const Fields& fields, std::span<const std::string_view> names);
 
 }  // namespace attend

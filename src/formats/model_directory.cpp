@@ -23,16 +23,16 @@ Json read_config(const fs::path& directory) {
   constexpr const char* needs =
       "a model is a directory with config.json, model.safetensors and the tokenizer's files, or a GGUF file";
   if (!file_exists(directory))
-    fail("{}: no such directory (nothing is downloaded here: give the directory of a model; {})",
+    fail("{}: no such directory; models are not downloaded, so give the directory of a model ({})",
          directory.string(), needs);
   std::error_code ignored;
   if (!fs::is_directory(directory, ignored)) fail("{}: not a directory; {}", directory.string(), needs);
   const fs::path path = directory / "config.json";
-  if (!file_exists(path)) fail("{}: there is no config.json in it; {}", directory.string(), needs);
+  if (!file_exists(path)) fail("{}: the directory has no config.json; {}", directory.string(), needs);
   return is_ctranslate2(directory) ? ctranslate2_config(directory) : read_json(path);
 }
 
-// Where the weights lie that an adapter was made for.
+// The directory with the weights of the adapter's base model.
 fs::path base_of(const fs::path& directory, std::vector<AdapterPath>& adapters) {
   const fs::path config = directory / "adapter_config.json";
   if (!file_exists(config) || holds_checkpoint(directory) || is_ctranslate2(directory)) return directory;
@@ -41,14 +41,12 @@ fs::path base_of(const fs::path& directory, std::vector<AdapterPath>& adapters) 
   for (const fs::path& path : {fs::path(base), directory / base})
     if (!base.empty() && file_exists(path / "config.json")) return path;
   fail(
-      "{}: this adapter was made for {}, which is not here (nothing is downloaded): name the model's "
-      "directory, "
-      "and the adapter by --adapter {}",
-      directory.string(), base.empty() ? "a model that it does not name" : shown(Json(base)),
-      directory.string());
+      "{}: this adapter was made for {}, which was not found (models are not downloaded); give the model's "
+      "directory, and the adapter with --adapter {}",
+      directory.string(), base.empty() ? "an unnamed model" : shown(Json(base)), directory.string());
 }
 
-// An adapter that changes what a model is for (a head, labels) has a config.json of its own.
+// An adapter that changes a model's task (its head, labels) has its own config.json.
 Fields config_of(const fs::path& base, const std::vector<AdapterPath>& adapters) {
   const Json config = read_config(base);
   for (const AdapterPath& adapter : adapters) {
@@ -60,14 +58,14 @@ Fields config_of(const fs::path& base, const std::vector<AdapterPath>& adapters)
       fail("{}: expected an adapter for a model of type {}, found one for {}", path.string(), shown(theirs),
            shown(own.json().value("model_type", Json())));
     if (!config.contains("quantization_config")) return own;
-    Json completed = own.json();  // which does not say how the base is stored
+    Json completed = own.json();  // it does not say how the base is stored
     completed["quantization_config"] = config["quantization_config"];
     return {std::move(completed), path.string()};
   }
   return {config, (is_gguf(base) ? base : base / "config.json").string()};
 }
 
-// The generation fields that older configurations carry: transformers, configuration_utils.py,
+// The generation fields of older config.json files: transformers, configuration_utils.py,
 // _get_global_generation_defaults, and the special tokens.
 constexpr const char* generation_fields[] = {"max_length",
                                              "min_length",
@@ -108,7 +106,7 @@ WeightFiles WeightFiles::open(const fs::path& directory) {
     for (const auto& [name, tensor] : file.tensors()) {
       const auto [place, is_new] = checkpoint.file_index_.emplace(name, checkpoint.files_.size() - 1);
       if (!is_new)
-        fail("{}: tensor {} is in {} too", file.path().string(), shown(name),
+        fail("{}: tensor {} is also in {}", file.path().string(), shown(name),
              checkpoint.files_[place->second].path().filename().string());
       checkpoint.tensors_.emplace(name, tensor);
     }
@@ -134,7 +132,7 @@ WeightFiles WeightFiles::open(const fs::path& directory) {
     if (file_exists(index)) break;
   }
   if (!file_exists(index))
-    fail("{}: there is no model.safetensors in it, no pytorch_model.bin and no index of either",
+    fail("{}: the directory has no model.safetensors, no pytorch_model.bin and no index of either",
          directory.string());
 
   const Fields fields = read_fields(index);
@@ -160,7 +158,7 @@ void WeightFiles::replace(const std::vector<std::string>& parts, const std::stri
     file_index_.erase(part);
   }
   if (!tensors_.emplace(name, tensor).second)
-    fail("{}: {} is there both as a plain tensor and in fewer bits", files_[file].path().string(),
+    fail("{}: {} exists both as a plain and as a quantized tensor", files_[file].path().string(),
          shown(Json(name)));
   file_index_.emplace(name, file);
 }
@@ -172,7 +170,7 @@ const TensorView* WeightFiles::find(const std::string& name) const {
 
 const fs::path& WeightFiles::file_of(const std::string& name) const {
   const auto found = file_index_.find(name);
-  if (found == file_index_.end()) fail("the checkpoint holds no tensor {}", shown(name));
+  if (found == file_index_.end()) fail("the checkpoint has no tensor {}", shown(name));
   return files_[found->second].path();
 }
 

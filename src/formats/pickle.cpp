@@ -25,8 +25,7 @@ struct Storage {
   DType type;
   std::string_view key;
 };
-// Containers lie in a table of their own: values are small, and however deep a file nests them, nothing
-// recurses.
+// Containers are in a separate table: values stay small, and deeply nested files cause no recursion.
 struct Container {
   enum class Kind { tuple, list, dictionary } kind;
   std::size_t index;
@@ -39,7 +38,7 @@ using Value =
 
 enum class Holds { weights, lists };
 
-// The machine that a pickle is a program for (CPython, Lib/pickletools.py).
+// The machine that executes a pickle (CPython, Lib/pickletools.py).
 class Machine {
  public:
   Machine(std::span<const std::byte> bytes, std::string_view source, Holds holds)
@@ -121,7 +120,7 @@ class Machine {
     if (found == nullptr) damaged(fmt::format("expected {}", wanted));
     return *found;
   }
-  // What lies above the last mark, which goes too.
+  // Removes and returns the values above the last mark, and removes the mark.
   std::vector<Value> pop_marked() {
     std::size_t first = stack_.size();
     while (first > 0 && !std::holds_alternative<Mark>(stack_[first - 1])) --first;
@@ -155,13 +154,13 @@ class Machine {
     const bool passed_over = holds_ == Holds::lists && is_passed_over(asked);
     if (holds_ == Holds::lists && !passed_over && !is_dictionary(asked))
       fail(
-          "{}: the file asks for {}, and a vocabulary holds nothing but lists, dictionaries and numbers; it "
-          "is not read",
+          "{}: the file uses {}, but a vocabulary may contain only lists, dictionaries and numbers; it was "
+          "not read",
           source_, shown(Json(asked.text())));
     if (!passed_over && !storage_type(asked) && !is_dictionary(asked) && !is_tensor(asked) &&
         !is_parameter(asked))
-      fail("{}: the file asks for {}, and a file of weights holds nothing but tensors; it is not read",
-           source_, shown(Json(asked.text())));
+      fail("{}: the file uses {}, but a file of weights may contain only tensors; it was not read", source_,
+           shown(Json(asked.text())));
     stack_.emplace_back(asked);
   }
 
@@ -172,7 +171,7 @@ class Machine {
     memo_[place] = stack_.back();
   }
   void recall(std::uint64_t place) {
-    if (place >= memo_.size()) damaged("nothing was remembered there");
+    if (place >= memo_.size()) damaged("nothing was stored there");
     stack_.push_back(memo_[place]);
   }
 
@@ -180,15 +179,15 @@ class Machine {
     return containers_[get<Container>(value, "a tuple").index];
   }
   std::vector<std::int64_t> numbers_of(const Value& value) const {
-    constexpr std::size_t most_dimensions = 64;
+    constexpr std::size_t max_dimensions = 64;
     const std::vector<Value> items = items_of(value);
-    if (items.size() > most_dimensions) damaged("a tensor has too many dimensions");
+    if (items.size() > max_dimensions) damaged("a tensor has too many dimensions");
     std::vector<std::int64_t> numbers;
     for (const Value& item : items) numbers.push_back(get<std::int64_t>(item, "a number"));
     return numbers;
   }
 
-  // ('storage', type, key, device, count, ...)
+  // The format is ('storage', type, key, device, count, ...).
   void push_storage(const Value& id) {
     const std::vector<Value> items = items_of(id);
     if (items.size() < 5 || get<std::string_view>(items[0], "a storage") != "storage")
@@ -252,14 +251,14 @@ class Machine {
       case 'M':
         stack_.emplace_back(std::int64_t{number<std::uint16_t>()});
         break;
-      case 0x8a: {  // LONG1, little-endian two's complement; longer ones than ours are magic numbers
+      case 0x8a: {  // LONG1, little-endian two's complement; longer ones than int64 are magic numbers
         const std::string_view digits = take(number<std::uint8_t>());
         std::int64_t value = !digits.empty() && (digits.back() & 0x80) != 0 ? -1 : 0;
         std::memcpy(&value, digits.data(), std::min(digits.size(), sizeof value));
         stack_.emplace_back(value);
         break;
       }
-      case 'G':  // a number with a fraction, of which no tensor is made
+      case 'G':  // a floating-point number; no tensor uses them
         take(8);
         stack_.emplace_back(Nothing{});
         break;
@@ -328,7 +327,7 @@ class Machine {
       case 'Q':
         push_storage(pop());
         break;
-      case 0x8f:  // EMPTY_SET, of whose items none is ours
+      case 0x8f:  // EMPTY_SET; its items are not used
         if (holds_ == Holds::weights) damaged("a file of weights has no sets");
         push(Container::Kind::list);
         break;
@@ -341,11 +340,11 @@ class Machine {
         call(get<Name>(callable, "something to call"), arguments);
         break;
       }
-      case 'b':  // the attributes of a state_dict, its versions: not ours
+      case 'b':  // attributes of a state_dict, its versions: not used
         pop();
         break;
       default:
-        damaged(fmt::format("there is no place for the instruction {:#04x} in a file of weights", operation));
+        damaged(fmt::format("the instruction {:#04x} is not allowed in a file of weights", operation));
     }
     return true;
   }

@@ -20,7 +20,7 @@ std::optional<DType> storage_type(const Name& name);
 bool is_dictionary(const Name& name);
 bool is_tensor(const Name& name);
 bool is_parameter(const Name& name);
-// What transformers writes into a vocab.pkl beside the words. None of it is looked at.
+// Objects that transformers writes into a vocab.pkl besides the words. They are ignored.
 bool is_passed_over(const Name& name);
 
 }  // namespace attend::pickle_names

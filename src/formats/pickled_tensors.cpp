@@ -15,7 +15,7 @@
 namespace attend {
 namespace {
 
-// Where the numbers of each storage lie.
+// The bytes of each storage.
 using Storages = std::map<std::string, std::span<const std::byte>, std::less<>>;
 
 Storages storages_of(const ZipEntries& entries, std::string_view root, std::string_view source) {
@@ -30,7 +30,7 @@ Storages storages_of(const ZipEntries& entries, std::string_view root, std::stri
   return storages;
 }
 
-// Is every number of the tensor inside its storage of `count`?
+// Whether every element of the tensor is inside its storage of `count` elements.
 bool is_inside(const PickledTensor& tensor, std::uint64_t count) {
   if (tensor.shape.size() != tensor.strides.size() || tensor.offset < 0) return false;
   std::int64_t last = tensor.offset;
@@ -55,7 +55,7 @@ bool is_row_major(const PickledTensor& tensor) {
   return true;
 }
 
-// The numbers of a tensor that lies otherwise (a transposed one), in row-major order.
+// The elements of a tensor with another layout (a transposed one), in row-major order.
 std::vector<std::byte> rearrange(const PickledTensor& tensor, std::span<const std::byte> storage) {
   const std::size_t size = size_of(tensor.type);
   std::vector<std::byte> result;
@@ -85,7 +85,7 @@ PickledTensorFile::PickledTensorFile(const std::filesystem::path& path) : Tensor
     const ZipEntries entries = read_zip_archive(bytes, source);
     const auto program = std::ranges::find_if(
         entries, [](const auto& entry) { return ("/" + entry.first).ends_with("/data.pkl"); });
-    if (program == entries.end()) fail("{}: there is no data.pkl in the archive", source);
+    if (program == entries.end()) fail("{}: the archive has no data.pkl", source);
     const std::string_view root = std::string_view(program->first).substr(0, program->first.size() - 8);
     pickle = read_pickle(program->second, source);
     storages = storages_of(entries, root, source);
@@ -112,7 +112,7 @@ PickledTensorFile::PickledTensorFile(const std::filesystem::path& path) : Tensor
     const auto storage = storages.find(tensor.storage);
     const std::size_t size = size_of(tensor.type);
     if (storage == storages.end() || !is_inside(tensor, storage->second.size() / size))
-      fail("{}: tensor {} does not lie within what the file holds", source, shown(Json(name)));
+      fail("{}: tensor {} is not inside the file's data", source, shown(Json(name)));
     std::uint64_t count = 1;
     for (const std::int64_t n : tensor.shape) {
       if (!__builtin_mul_overflow(count, static_cast<std::uint64_t>(n), &count)) continue;
@@ -125,9 +125,9 @@ PickledTensorFile::PickledTensorFile(const std::filesystem::path& path) : Tensor
                                          count * size)});
       continue;
     }
-    // One number that stands for many would make a small file large.
+    // One number that is repeated (stride 0) could make a small file large.
     if (count > mapping().bytes().size() || (copied += count * size) > mapping().bytes().size())
-      fail("{}: tensor {} is larger than the numbers that it is made of", source, shown(Json(name)));
+      fail("{}: tensor {} is larger than its storage", source, shown(Json(name)));
     add(name, tensor.type, tensor.shape, rearrange(tensor, storage->second));
   }
 }
@@ -142,7 +142,7 @@ std::map<std::string, std::vector<std::string>> read_pickled_lists(const std::fi
   std::span<const std::byte> bytes = file.bytes();
   const std::string source = path.string();
   if (!is_zip_archive(bytes)) {
-    // Older torch.save wrote a magic number, a version and the system first.
+    // Older versions of torch.save wrote a magic number, a version and the system first.
     constexpr std::byte number{0x8a};
     if (bytes.size() > 2 && bytes[2] == number)
       for (int i = 0; i < 3; ++i) bytes = bytes.subspan(read_pickle(bytes, source).size);
@@ -151,7 +151,7 @@ std::map<std::string, std::vector<std::string>> read_pickled_lists(const std::fi
   const ZipEntries entries = read_zip_archive(bytes, source);
   for (const auto& [name, program] : entries)
     if (("/" + name).ends_with("/data.pkl")) return read_pickled_lists(program, source);
-  fail("{}: there is no data.pkl in the archive", source);
+  fail("{}: the archive has no data.pkl", source);
 }
 
 }  // namespace attend

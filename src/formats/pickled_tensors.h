@@ -5,16 +5,16 @@
 
 namespace attend {
 
-// A whole file, of PyTorch 1.6 or newer (an archive) or older (pickles and numbers one behind the other).
+// A whole file of PyTorch 1.6 or newer (an archive) or older (a sequence of pickles and numbers).
 class PickledTensorFile : public TensorFile {
  public:
   explicit PickledTensorFile(const std::filesystem::path& path);
 };
 
-// The lists of texts in a file's dictionary, which pickle.dump or torch.save wrote (read_pickled_lists).
+// The lists of strings in the dictionary of a file written by pickle.dump or torch.save (read_pickled_lists).
 std::map<std::string, std::vector<std::string>> read_pickled_lists(const std::filesystem::path& path);
 
-// A PickledTensorFile or a SafetensorsFile, as the name ends in .bin or not.
+// A PickledTensorFile if the name ends in .bin, else a SafetensorsFile.
 TensorFile open_tensor_file(const std::filesystem::path& path);
 
 }  // namespace attend

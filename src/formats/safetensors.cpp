@@ -17,7 +17,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "tensors are used where they lie in the file");
 
-constexpr std::uint64_t most_header_bytes = 100'000'000;  // the reference implementation's limit
+constexpr std::uint64_t max_header_bytes = 100'000'000;  // the reference implementation's limit
 constexpr const char* metadata_key = "__metadata__";
 
 struct Kind {
@@ -39,8 +39,8 @@ const Kind& kind_of(DType type) {
   return *std::ranges::find(kinds, type, &Kind::type);
 }
 
-// Bytes of a tensor, nothing if a dimension is negative or the size does not fit. An empty tensor may not
-// have dimensions that would overflow either: strides are computed from them.
+// The size of a tensor in bytes; none if a dimension is negative or the size overflows. An empty tensor must
+// not have dimensions that overflow either, because strides are computed from them.
 std::optional<std::uint64_t> bytes_of(const std::vector<std::int64_t>& shape, DType type) {
   bool empty = false;
   std::int64_t bytes = static_cast<std::int64_t>(size_of(type));
@@ -93,7 +93,7 @@ Entry read_entry(const std::string& name, const Json& json, const std::string& s
   return entry;
 }
 
-// Every byte of the data belongs to exactly one tensor.
+// Checks that every byte of the data belongs to exactly one tensor.
 void check_layout(std::vector<Entry>& entries, std::uint64_t data_bytes, const std::string& source) {
   std::ranges::sort(entries, {}, [](const Entry& entry) { return std::pair(entry.begin, entry.end); });
   std::uint64_t end = 0;
@@ -102,13 +102,13 @@ void check_layout(std::vector<Entry>& entries, std::uint64_t data_bytes, const s
       fail("{}: tensor {}: expected its data within the {} bytes of the file, found it at {}", source,
            shown(entries.back().name), data_bytes, entries.back().begin);
     if (entry.begin != end)
-      fail("{}: tensor {}: expected its data to begin at {}, where the one before it ends, found {}", source,
-           shown(entry.name), end, entry.begin);
+      fail("{}: tensor {}: expected its data to begin at {}, where the tensor before it ends, found {}",
+           source, shown(entry.name), end, entry.begin);
     end = entry.end;
   }
   if (end != data_bytes)
-    fail("{}: the tensors take {} bytes, but the file holds {} bytes of data{}", source, end, data_bytes,
-         end > data_bytes ? ": it has been cut off" : "");
+    fail("{}: the tensors take {} bytes, but the file has {} bytes of data{}", source, end, data_bytes,
+         end > data_bytes ? ": it is cut off" : "");
 }
 
 std::map<std::string, std::string> read_metadata(const Json& json, const std::string& source) {
@@ -122,7 +122,7 @@ std::map<std::string, std::string> read_metadata(const Json& json, const std::st
   return metadata;
 }
 
-// The header's text, which the file's first eight bytes give the length of.
+// The header's text; the file's first eight bytes are its length.
 std::string_view header_of(std::span<const std::byte> bytes, const std::string& source) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with("version https://git-lfs"))
@@ -131,9 +131,9 @@ std::string_view header_of(std::span<const std::byte> bytes, const std::string& 
   if (bytes.size() < sizeof length)
     fail("{}: not a safetensors file: expected at least 8 bytes, found {}", source, bytes.size());
   std::memcpy(&length, bytes.data(), sizeof length);
-  if (length > most_header_bytes)
+  if (length > max_header_bytes)
     fail("{}: not a safetensors file: expected a header of at most {} bytes, found {}", source,
-         most_header_bytes, length);
+         max_header_bytes, length);
   if (length > bytes.size() - sizeof length)
     fail("{}: cut off: expected a header of {} bytes, found {}", source, length,
          bytes.size() - sizeof length);
@@ -178,7 +178,8 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
                        const std::map<std::string, std::string>& metadata) {
   const std::string target = path.string();
   Json header = Json::object();
-  auto& fields = header.get_ref<Json::object_t&>();  // emplaced without a search for each of many names
+  auto& fields = header.get_ref<Json::object_t&>();  // emplaced without searching the object for each of many
+                                                     // names
   for (const auto& [key, value] : metadata)
     if (find_invalid_utf8(key) || find_invalid_utf8(value))
       fail("{}: the metadata {}: {} is not valid UTF-8", target, shown(key), shown(value));
@@ -206,8 +207,8 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
   constexpr std::size_t alignment = 8;
   text.resize((text.size() + alignment - 1) / alignment * alignment, ' ');
   const std::uint64_t length = text.size();
-  if (length > most_header_bytes)
-    fail("{}: expected a header of at most {} bytes, found {}", target, most_header_bytes, length);
+  if (length > max_header_bytes)
+    fail("{}: expected a header of at most {} bytes, found {}", target, max_header_bytes, length);
 
   AtomicFile file(path);
   file.write(std::as_bytes(std::span(&length, 1)));

@@ -6,9 +6,9 @@
 
 namespace attend {
 
-// One file. The header is checked in full when it is opened: length, JSON, names that come once, known types,
-// offsets in bounds, without holes or overlaps, sizes that equal shape times type. The views live as long as
-// a copy of the file object.
+// One file. The header is checked completely when it is opened: length, JSON, unique names, known types,
+// offsets in bounds without gaps or overlaps, and sizes equal to shape times type. The views are valid as
+// long as a copy of the file object exists.
 class SafetensorsFile : public TensorFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path);
@@ -18,9 +18,9 @@ class SafetensorsFile : public TensorFile {
   std::map<std::string, std::string> metadata_;
 };
 
-// Writes through a temporary file and a rename; the bytes are those the reference implementation writes: the
-// data begins at a multiple of 8, the widest types first, then by name. transformers wants {"format": "pt"}
-// in the metadata of a model.
+// Writes through a temporary file and a rename, with the same bytes as the reference implementation: the data
+// begins at a multiple of 8, the widest types first, then by name. transformers requires {"format": "pt"} in
+// the metadata of a model.
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, TensorView>& tensors,
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
 

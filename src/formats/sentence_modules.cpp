@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 using Mode = SentencePooling::Mode;
 
-// In the order in which the original puts them side by side.
+// In the order in which the original concatenates them.
 constexpr std::pair<std::string_view, Mode> kModes[] = {
     {"cls", Mode::cls},
     {"max", Mode::max},
@@ -34,7 +34,7 @@ constexpr std::pair<std::string_view, Similarity> kSimilarities[] = {
     {"manhattan", Similarity::manhattan},
 };
 
-// 1_Pooling/config.json: {"pooling_mode": "mean"}, or several in a list, or in older files a flag for each.
+// 1_Pooling/config.json: {"pooling_mode": "mean"}, or a list of several, or in older files a flag for each.
 std::vector<Mode> read_modes(const Fields& config) {
   const std::string source = config.source() + ": pooling_mode";
   std::vector<Mode> modes;
@@ -55,8 +55,8 @@ std::vector<Mode> read_modes(const Fields& config) {
   return modes.empty() ? std::vector<Mode>{Mode::mean} : modes;
 }
 
-// "torch.nn.modules.activation.Tanh" as transformers calls it. The original runs whatever class is named;
-// here are those of torch that need no numbers of their own.
+// transformers' name for "torch.nn.modules.activation.Tanh". The original loads any class; we support torch's
+// classes without parameters.
 std::string read_activation_class(const Fields& config) {
   static const std::map<std::string, std::string, std::less<>> known = {
       {"Tanh", "tanh"}, {"Identity", "linear"}, {"ReLU", "relu"},   {"GELU", "gelu"},
@@ -79,15 +79,15 @@ SentenceModule read_dense(const Fields& config) {
     if (config.text({field}, "sentence_embedding") != "sentence_embedding")
       fail("{}: {}: expected sentence_embedding, found {}", config.source(), field,
            shown(config.json().at(field)));
-  constexpr std::int64_t most = 1 << 20;
+  constexpr std::int64_t max = 1 << 20;
   return {.kind = SentenceModule::Kind::dense,
-          .in = config.integer({"in_features"}, {}, 1, most),
-          .out = config.integer({"out_features"}, {}, 1, most),
+          .in = config.integer({"in_features"}, {}, 1, max),
+          .out = config.integer({"out_features"}, {}, 1, max),
           .bias = config.flag({"bias"}, true),
           .activation = read_activation_class(config)};
 }
 
-// sentence_bert_config.json, which older versions called by the model's family.
+// sentence_bert_config.json, which older versions named after the model's family.
 Fields read_transformer_config(const fs::path& directory) {
   for (const char* family : {"bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet"})
     if (const fs::path file = directory / fmt::format("sentence_{}_config.json", family); file_exists(file))
@@ -95,7 +95,7 @@ Fields read_transformer_config(const fs::path& directory) {
   return {Json::object(), (directory / "sentence_bert_config.json").string()};
 }
 
-// What the transformer's own file says, else the tokenizer's limit or config.json's, whichever is shorter.
+// The limit in the transformer's own file, else the smaller one of the tokenizer's limit and config.json's.
 // (transformers writes 1e30 for "no limit".)
 std::optional<std::int64_t> read_max_length(const fs::path& directory, const Fields& own,
                                             const Fields& config) {
@@ -110,7 +110,7 @@ std::optional<std::int64_t> read_max_length(const fs::path& directory, const Fie
   return shorter;
 }
 
-// What config_sentence_transformers.json says.
+// Reads config_sentence_transformers.json.
 void read_use(const fs::path& directory, SentenceDirectory& all) {
   const Fields config = read_optional_fields(directory / "config_sentence_transformers.json");
   const Fields prompts(config.has({"prompts"}) ? config.json().at("prompts") : Json::object(),
@@ -169,19 +169,19 @@ SentenceModule read_module(const fs::path& directory, const std::string& kind, c
   return module;
 }
 
-// Those after the transformer.
+// The modules after the transformer.
 std::vector<SentenceModule> read_modules(const fs::path& directory) {
   const std::string source = (directory / "modules.json").string();
   const auto kinds = read_kinds(directory);
   if (kinds.size() < 2 || kinds[0].first != "Transformer" || kinds[1].first != "Pooling")
     fail("{}: expected the modules Transformer and Pooling before all others", source);
   if (!kinds[0].second.empty())
-    fail("{}: expected the transformer in the directory itself, found it in {}", source,
+    fail("{}: expected the transformer directly in the directory, found it in {}", source,
          shown(Json(kinds[0].second)));
   std::vector<SentenceModule> modules;
   for (std::size_t i = 1; i < kinds.size(); ++i) {
     const auto& [kind, folder] = kinds[i];
-    if (kind == "Dropout") continue;  // which does nothing but in training
+    if (kind == "Dropout") continue;  // it only has an effect in training
     if (kind == "Pooling" && i > 1) fail("{}: expected the module Pooling once", source);
     modules.push_back(read_module(directory, kind, folder));
   }
@@ -277,7 +277,7 @@ void write_sentence_modules(const fs::path& directory, const SentencePooling& po
     write("config_sentence_transformers.json",
           {{"prompts", {{"text", pooling.prompt}}}, {"default_prompt_name", "text"}});
   if (pooling.normalize) fs::create_directories(directory / "2_Normalize");
-  write("modules.json", modules);  // last: with it the directory is one of sentence-transformers
+  write("modules.json", modules);  // last: with it, the directory is a sentence-transformers directory
 }
 
 std::vector<std::string> sentence_module_folders(const fs::path& directory) {

@@ -26,9 +26,9 @@ enum NormalizerField {
   escape_whitespaces_field = 5
 };
 
-constexpr std::size_t most_pieces = std::size_t{1} << 24;
+constexpr std::size_t max_pieces = std::size_t{1} << 24;
 
-// protozero reads a field as whatever it is asked for; the file may have something else there.
+// protozero reads a field as any requested type, even if the file has another type there.
 void expect(const protozero::pbf_reader& message, protozero::pbf_wire_type type, const std::string& source) {
   if (message.wire_type() != type)
     fail("{}: field {} has wire type {}, expected {}", source, message.tag(),
@@ -38,7 +38,7 @@ void expect(const protozero::pbf_reader& message, protozero::pbf_wire_type type,
 constexpr auto varint = protozero::pbf_wire_type::varint, fixed32 = protozero::pbf_wire_type::fixed32,
                bytes_type = protozero::pbf_wire_type::length_delimited;
 
-// An enumeration of the file: its values are 1 to `last`.
+// An enumeration in the file, with values 1 to `last`.
 template <class Enum>
 Enum read_enum(protozero::pbf_reader& message, Enum last, const std::string& source) {
   expect(message, varint, source);
@@ -139,7 +139,7 @@ SentencePieceFile parse_sentencepiece(std::string_view bytes, const std::string&
       if (message.tag() <= normalizer_field) expect(message, bytes_type, source);
       switch (message.tag()) {
         case pieces_field:
-          if (file.pieces.size() == most_pieces) fail("{}: more than {} pieces", source, most_pieces);
+          if (file.pieces.size() == max_pieces) fail("{}: more than {} pieces", source, max_pieces);
           file.pieces.push_back(read_piece(message.get_message(),
                                            source + ": pieces[" + std::to_string(file.pieces.size()) + "]"));
           break;

@@ -22,7 +22,7 @@ struct SentencePieceFile {
   std::vector<Piece> pieces;
   std::size_t unknown = 0;     // the piece of type unknown
   bool byte_fallback = false;  // unknown characters become the pieces of their bytes
-  // The space goes to the end of a word, not to its beginning.
+  // The space is at the end of a word, not at its beginning.
   bool whitespace_as_suffix = false;
 
   std::string charsmap;  // normalization rules; may be empty

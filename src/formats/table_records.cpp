@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kEndOfStream = std::streambuf::traits_type::eof();
 
-// Of the first line of a CSV file. Separators in quotes do not count.
+// The separator of a CSV file, from its first line. Separators in quotes do not count.
 char csv_separator(std::string_view line) {
   std::size_t semicolons = 0, tabs = 0;
   bool quoted = false;
@@ -54,7 +54,7 @@ bool RecordReader::read_line() {
 void RecordReader::read_first_line() {
   line_.erase(0, line_.size() - without_byte_order_mark(line_, source_).size());
   if (line_.find('\0') != line_.npos)
-    fail("{}: expected UTF-8, found bytes of 0, as UTF-16 has them; `iconv -f UTF-16 -t UTF-8` converts it",
+    fail("{}: expected UTF-8, found zero bytes as in UTF-16; `iconv -f UTF-16 -t UTF-8` converts it",
          source_);
   if (form_ == Form::csv) separator_ = csv_separator(line_);
 }
@@ -81,7 +81,7 @@ Record RecordReader::split() const {
   }
 }
 
-// The field that begins at `at`, behind its first quote; `at` is then behind its last.
+// Reads the field that begins at `at`, after its first quote; afterwards `at` is after its last quote.
 std::string RecordReader::read_quoted(std::size_t& at) {
   std::string field;
   for (;;) {

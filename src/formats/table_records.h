@@ -1,11 +1,13 @@
-// The rows of tables as texts: TSV and CSV. One reader for every verb, so one set of rules:
+// Reads the rows of tables as texts: TSV and CSV. All verbs use this reader, so they have the same rules:
 //
-// - TSV: a tab ends a field and a line end a row. Quotes mean nothing, as in GLUE's files.
-// - CSV (RFC 4180): a comma ends a field; a field in quotes may hold commas, line ends and quotes, which are
-//   doubled. Where the first line has no comma, a semicolon is taken in its place, as spreadsheets write in
-//   countries whose numbers have commas; else a tab.
-// - A line ends with \n, \r\n or \r. Lines without text are passed over. A byte order mark of UTF-8 is left
-//   out; UTF-16 is an Error.
+// - TSV: a tab ends a field and a line end a row. Quotes have no meaning, as in GLUE's files.
+// - CSV (RFC 4180): a comma ends a field; a field in quotes may contain commas, line ends and quotes, which
+// are
+//   doubled. If the first line has no comma, the separator is a semicolon, which spreadsheets write in
+//   countries with decimal commas; else a tab.
+// - A line ends with \n, \r\n or \r. Empty lines are skipped. A byte order mark of UTF-8 is removed; UTF-16
+// is an
+//   Error.
 #pragma once
 
 #include <istream>
@@ -21,17 +23,18 @@ class RecordReader {
  public:
   enum class Form { tsv, csv };
 
-  // Reads as it is asked, so that a pipe's rows come as they are written. `source` names it in errors.
+  // Reads only when asked, so that rows of a pipe are available as soon as they are written. `source` names
+  // it in errors.
   RecordReader(std::istream& in, Form form, std::string source);
 
-  // The next row; nothing at the end. Error for a quote that is closed before the field's end, after which
-  // the rows that follow can be read; and for one that is never closed, where the table ends.
+  // The next row; none at the end. An Error for a quote that is closed before the field's end (the following
+  // rows can still be read), and for one that is never closed (the table ends there).
   std::optional<Record> next();
-  // Where the last row begins: "FILE, line 3".
+  // The beginning of the last row: "FILE, line 3".
   std::string place() const;
   // Known after the first row.
   char separator() const { return separator_; }
-  // A quote was never closed, so that the last rows cannot be told apart.
+  // Whether a quote was never closed, so that the last rows are unknown.
   bool is_cut_off() const { return cut_off_; }
 
  private:
@@ -46,8 +49,8 @@ class RecordReader {
   Form form_;
   std::string source_;
   char separator_;
-  std::string line_, end_;              // the last line, and what ended it
-  std::size_t number_ = 0, first_ = 0;  // the lines that were read; where the last row begins
+  std::string line_, end_;              // the last line, and its line end
+  std::size_t number_ = 0, first_ = 0;  // number of lines read; first line of the last row
   bool cut_off_ = false;
 };
 

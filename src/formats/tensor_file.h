@@ -1,4 +1,4 @@
-// A file of named tensors, mapped and not copied.
+// A file of named tensors, which is mapped and not copied.
 #pragma once
 
 #include "base/file.h"
@@ -22,23 +22,23 @@ std::string_view name(DType type);  // as in the file: "F32", "BF16", "BOOL", ..
 std::size_t size_of(DType type);    // bytes of one element
 bool is_floating(DType type);
 
-// How numbers lie in a file that are none of the types above: integers of few bits, with scales.
+// An encoding that is none of the types above: integers of a few bits, with scales.
 struct TensorCode {
   std::string name;                                 // "Q4_K"
   std::function<void(std::span<float> to)> decode;  // writes all numbers of the tensor
 };
 
-// A tensor in memory that somebody else keeps: here, a mapped file.
+// A tensor in memory with another owner: here, a mapped file.
 struct TensorView {
   DType type;
   std::vector<std::int64_t> shape;
   std::span<const std::byte> data;  // row-major, little-endian; not necessarily aligned
-  // If there is one, `data` is what it reads, and `type`, float32, is what it makes.
+  // If there is a code, it decodes `data`, and `type`, float32, is the result.
   std::shared_ptr<const TensorCode> code = {};
-  // A matrix whose columns lie one behind the other (GGUF has GPT-2's the other way round).
+  // A matrix stored column by column (GGUF stores GPT-2's transposed).
   bool transposed = false;
 
-  std::uint64_t count() const {  // of elements
+  std::uint64_t count() const {  // number of elements
     std::uint64_t count = 1;
     for (const std::int64_t size : shape) count *= static_cast<std::uint64_t>(size);
     return count;
@@ -46,8 +46,8 @@ struct TensorView {
   std::string_view stored_as() const { return code ? std::string_view(code->name) : name(type); }
 };
 
-// What all kinds of them have in common. The views live as long as a copy of the file object or of its
-// owner().
+// What all kinds of tensor files share. The views are valid as long as a copy of the file object or of its
+// owner() exists.
 class TensorFile {
  public:
   const std::map<std::string, TensorView>& tensors() const { return tensors_; }
@@ -57,9 +57,9 @@ class TensorFile {
 
  protected:
   explicit TensorFile(const std::filesystem::path& path) : contents_(std::make_shared<Contents>(path)) {}
-  // False if there is one of this name already.
+  // False if the name exists already.
   bool add(const std::string& name, const TensorView& view) { return tensors_.emplace(name, view).second; }
-  // One that does not lie in the file as a view wants it.
+  // For a tensor whose bytes in the file cannot be used as a view.
   bool add(const std::string& name, DType type, const std::vector<std::int64_t>& shape,
            std::vector<std::byte> data) {
     const auto& kept = contents_->copies.emplace_back(std::move(data));

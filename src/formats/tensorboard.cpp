@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 static_assert(std::endian::native == std::endian::little, "records hold little-endian numbers");
 
-constexpr std::size_t most_pending = std::size_t{1} << 16;
+constexpr std::size_t max_pending = std::size_t{1} << 16;
 
 // Field numbers of event.proto and summary.proto.
 enum EventField { wall_time_field = 1, step_field = 2, file_version_field = 3, summary_field = 5 };
@@ -40,7 +40,7 @@ constexpr auto crc_table = [] {
   return table;
 }();
 
-// A CRC of data that holds CRCs is weak; the format therefore rotates and shifts them.
+// A CRC over data that contains CRCs is weak, so the format rotates and shifts them.
 std::uint32_t masked_crc(std::string_view bytes) {
   return std::rotr(crc32c(bytes), 15) + 0xA282EAD8;
 }
@@ -75,7 +75,7 @@ std::string version_event(double wall_time) {
 }
 
 std::string scalar_event(double wall_time, std::string_view tag, std::int64_t step, double value) {
-  const std::string valid_tag = repair_utf8(tag);  // protobuf readers refuse anything else
+  const std::string valid_tag = repair_utf8(tag);  // protobuf readers reject anything else
   std::string event;
   protozero::pbf_writer writer(event);
   writer.add_double(wall_time_field, wall_time);
@@ -103,8 +103,7 @@ TensorBoardWriter::TensorBoardWriter(const fs::path& directory) {
   fs::create_directories(directory, error);
   if (error) fail("{}: cannot create the directory: {}", directory.string(), error.message());
   const double time = now();
-  // TensorBoard reads the files of a directory in the order of their names, which therefore begin with the
-  // time.
+  // TensorBoard reads the files of a directory in the order of their names, so these begin with the time.
   const std::string name = fmt::format("events.out.tfevents.{:010}.{}.{}", static_cast<std::int64_t>(time),
                                        host_name(), ::getpid());
   int count = 0;
@@ -128,12 +127,12 @@ TensorBoardWriter::~TensorBoardWriter() {
 
 void TensorBoardWriter::scalar(std::string_view tag, std::int64_t step, double value) {
   pending_ += tensorboard_record(scalar_event(now(), tag, step, value));
-  if (pending_.size() >= most_pending) flush();
+  if (pending_.size() >= max_pending) flush();
 }
 
 void TensorBoardWriter::flush() {
   for (std::size_t written = 0; written < pending_.size();) {
-    // At an offset rather than appended: after a failure the next flush overwrites what was half written.
+    // Writes at an offset instead of appending: after a failure the next flush overwrites a partial write.
     const ssize_t count = ::pwrite(descriptor_, pending_.data() + written, pending_.size() - written,
                                    static_cast<off_t>(size_ + written));
     if (count < 0 && errno == EINTR) continue;

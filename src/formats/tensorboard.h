@@ -9,25 +9,26 @@
 
 namespace attend {
 
-// The messages and their frame, apart from the file. `wall_time` is in seconds since 1970.
+// The messages and their framing, independent of the file. `wall_time` is in seconds since 1970.
 std::string version_event(double wall_time);  // the first record of every file
 std::string scalar_event(double wall_time, std::string_view tag, std::int64_t step, double value);
 std::string tensorboard_record(std::string_view message);
 std::uint32_t crc32c(std::string_view bytes);  // Castagnoli's polynomial, RFC 3720 appendix B.4
 
-// Each writer begins a file of its own; TensorBoard shows all files of a directory as one run, so a resumed
-// run goes on where the first one stopped.
+// Each writer creates its own file; TensorBoard shows all files of a directory as one run, so a resumed run
+// continues the first one.
 class TensorBoardWriter {
  public:
-  // Makes the directory where it is not there. Error if the file cannot be made.
+  // Creates the directory if it is missing. An Error if the file cannot be created.
   explicit TensorBoardWriter(const std::filesystem::path& directory);
-  ~TensorBoardWriter();  // flushes; a failure is a warning then
+  ~TensorBoardWriter();  // flushes; a failure is only a warning then
   TensorBoardWriter(const TensorBoardWriter&) = delete;
   TensorBoardWriter& operator=(const TensorBoardWriter&) = delete;
 
-  // Kept as float32, as TensorBoard does. NaN and infinity are shown as such.
+  // Stored as float32, like TensorBoard's own. NaN and infinity are shown as such.
   void scalar(std::string_view tag, std::int64_t step, double value);
-  // Readers see all scalars so far. After an Error (a full disk) nothing is lost: the next flush tries again.
+  // After this, readers see all scalars so far. After an Error (a full disk) nothing is lost: the next flush
+  // tries again.
   void flush();
 
   const std::filesystem::path& path() const { return path_; }
@@ -35,7 +36,7 @@ class TensorBoardWriter {
  private:
   std::filesystem::path path_;
   int descriptor_ = -1;
-  std::uint64_t size_ = 0;  // of the whole records in the file
+  std::uint64_t size_ = 0;  // of the complete records in the file
   std::string pending_;
 };
 

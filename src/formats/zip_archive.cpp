@@ -43,12 +43,12 @@ class Archive {
   struct Directory {
     std::uint64_t at, count;
   };
-  // From the record at the file's end, which a comment of up to 64 KB may follow.
+  // From the record at the end of the file, after which a comment of up to 64 KB may follow.
   Directory find_directory() const {
-    constexpr std::uint64_t size = 22, most_comment = 0xffff;
+    constexpr std::uint64_t size = 22, max_comment = 0xffff;
     if (file_.size() < size) damaged();
     const std::uint64_t last = file_.size() - size;
-    for (std::uint64_t at = last + 1; at-- > 0 && last - at <= most_comment;) {
+    for (std::uint64_t at = last + 1; at-- > 0 && last - at <= max_comment;) {
       if (!is(at, kEnd)) continue;
       if (at < 20 || !is(at - 20, kEnd64Locator))
         return {number<std::uint32_t>(at + 16), number<std::uint16_t>(at + 10)};
@@ -59,7 +59,7 @@ class Archive {
     damaged();
   }
 
-  // Adds the entry whose directory record is at `at`, and returns where the next one is.
+  // Adds the entry whose directory record is at `at`; returns the position of the next record.
   std::uint64_t read_entry(std::uint64_t at, ZipEntries& entries) const {
     if (!is(at, kDirectoryEntry)) damaged();
     const auto flags = number<std::uint16_t>(at + 8), method = number<std::uint16_t>(at + 10);
@@ -74,7 +74,7 @@ class Archive {
     while (field + 4 <= fields_end) {
       const auto id = number<std::uint16_t>(field), length = number<std::uint16_t>(field + 2);
       std::uint64_t value = field + 4;
-      if (id == 1)  // the 64-bit numbers, in this order, of those that did not fit
+      if (id == 1)  // the 64-bit numbers, in this order, of the fields that did not fit
         for (std::uint64_t* wanted : {&size, &stored, &local})
           if (*wanted == kIn64) {
             *wanted = number<std::uint64_t>(value);
@@ -83,7 +83,7 @@ class Archive {
       field += 4 + std::uint64_t{length};
     }
     if ((flags & 1) != 0 || method != 0 || stored != size)
-      fail("{}: {} is compressed or encrypted, as torch.save never does", source_, name);
+      fail("{}: {} is compressed or encrypted, which torch.save never does", source_, name);
     if (!is(local, kEntry)) damaged();
     const std::uint64_t data =
         local + 30 + number<std::uint16_t>(local + 26) + number<std::uint16_t>(local + 28);

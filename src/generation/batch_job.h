@@ -46,7 +46,7 @@ struct ContinuousBatch::Job {
   double age() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - arrival).count();
   }
-  // Who begins again is not late before it is as far as it was.
+  // A restarted request cannot time out before it has caught up.
   bool is_late(std::chrono::steady_clock::time_point now) const {
     const std::chrono::duration<double> elapsed = now - arrival;
     return config().max_time && elapsed.count() > *config().max_time && search->steps() >= made_before;

@@ -1,4 +1,4 @@
-// The side of a continuous batch that any thread may call: what is asked for, checked before it is taken.
+// The part of a continuous batch that any thread may call: requests are checked before they are accepted.
 #include "base/log.h"
 #include "generation/batch_job.h"
 
@@ -46,7 +46,7 @@ std::shared_ptr<const SearchSettings> ContinuousBatch::prepare(const GenerationC
   }
   SearchSettings settings{config, LogitsProcessors(config, std::move(grammar), std::move(rule)), seed,
                           StopStrings(config.stop_strings, tokenizer, stops)};
-  // Guesses change no result, and where every step reads the whole text they save nothing.
+  // Draft tokens change no result, and if every step reads the whole text they save nothing.
   if (!decoder_->scores_several()) settings.config.prompt_lookup_num_tokens.reset();
   if (decoder_->has_encoder()) settings.start = {config.start()};
   return std::make_shared<const SearchSettings>(std::move(settings));
@@ -92,7 +92,8 @@ ContinuousBatch::Ticket ContinuousBatch::submit(BatchRequest request) {
   const bool cut = job->most_new > room;
   job->most_new = std::min(job->most_new, room);
 
-  // The last token is not read otherwise. A branch with guesses reads up to five times as many tokens again.
+  // Other searches do not read the last token. A branch with draft tokens reads up to five times as many
+  // more.
   const std::int64_t pages = job->pages(*decoder_, job->most_new - 1 + last_read) +
                              (guesses > 0 ? PagedCache::pages_of(5 * guesses) + 1 : 0);
   if (decoder_->max_pages() > 0 && pages > decoder_->max_pages())

@@ -54,19 +54,21 @@ struct BatchOptions {
 struct BatchResult {
   using End = QueueEnd;
   End end = End::finished;
-  std::vector<GeneratedSequence> texts = {};  // finished: num_return_sequences of them, the best first
-  std::exception_ptr error = nullptr;         // failed
+  std::vector<GeneratedSequence> texts = {};  // of a finished request: num_return_sequences of them, the best
+                                              // first
+  std::exception_ptr error = nullptr;         // of a failed request
   QueueTimes times = {};
 };
 
 struct BatchRequest {
   Prompt prompt;
-  std::shared_ptr<const SearchSettings> settings;  // of ContinuousBatch::prepare
-  std::size_t number = 0;                          // with one seed, requests of one number have the same luck
-  // Every token as it is chosen, except in a beam search. What it throws ends this request, as failed.
+  std::shared_ptr<const SearchSettings> settings;  // from ContinuousBatch::prepare
+  std::size_t number = 0;                          // with the same seed, requests with the same number draw
+                                                   // the same random numbers
+  // Receives every token as it is chosen, except in a beam search. An exception ends this request as failed.
   std::function<void(std::size_t text, const ChosenToken& token)> on_token = {};
-  // Called exactly once for a request that submit() took, whatever happens. What it throws is a warning in
-  // the log, since the request is over and no other one may suffer from it.
+  // Called exactly once for a request that submit() accepted, whatever happens. An exception becomes a
+  // warning in the log, because the request is over and others must not be affected.
   std::function<void(BatchResult result)> on_end = {};
 };
 
@@ -74,34 +76,35 @@ class ContinuousBatch {
  public:
   using Ticket = std::uint64_t;
 
-  // Error unless the models generate text, and the assistant suits the model.
+  // An Error unless the models generate text, and the assistant fits the model.
   explicit ContinuousBatch(const PretrainedModel& model, const BatchOptions& options = {});
   ~ContinuousBatch();  // calls close()
 
   // From any thread, also from callbacks.
 
-  // Checked settings, for one request or many. `tokenizer`: of the texts that come out, for stop_strings and
-  // forms; it stays the caller's. `rule` may be empty. Error for a config that makes no sense, or not with
-  // this model.
+  // Checked settings, for one request or many. `tokenizer`: of the generated texts, for stop_strings and
+  // forms; it must outlive the batch. `rule` may be empty. An Error for an invalid config, or one that does
+  // not fit this model.
   std::shared_ptr<const SearchSettings> prepare(
       const GenerationConfig& config, std::uint64_t seed = 0, const Tokenizer* tokenizer = nullptr,
       ScoreRule rule = {}, StopStrings::Scope stops = StopStrings::Scope::whole_text) const;
-  // Error for a prompt that is empty, too long or not of the model's tokens, for a request that could grow
-  // beyond the cache, and after close().
+  // An Error for a prompt that is empty, too long or has tokens that the model does not have, for a request
+  // that could outgrow the cache, and after close().
   Ticket submit(BatchRequest request);
-  // Ends the request before the next step; nothing happens if it is over.
+  // Ends the request before the next step; does nothing if it is over.
   void cancel(Ticket ticket);
   QueueStatus status() const;
 
-  // From one thread, which also makes all the callbacks. An exception of one request, or of a step that all
-  // running requests share (no memory, for example), ends these requests as failed; it never leaves step().
+  // From one thread, which also runs all callbacks. An exception of one request, or of a step that all
+  // running requests share (for example bad_alloc), ends these requests as failed; step() itself never
+  // throws.
 
-  // Lets requests in, gives every text that goes on its next token, and lets those out that are done. False
-  // if nobody is left.
+  // Admits requests, gives every running text its next token, and ends finished requests. False if no request
+  // is left.
   bool step();
-  // Steps until it is told to stop; sleeps while there is nothing to do.
+  // Steps until `stop` is requested; sleeps while there is nothing to do.
   void run(const std::stop_token& stop);
-  // Ends every request that is not over as cancelled, and takes no more, not even from its on_end.
+  // Ends all remaining requests as cancelled, and accepts no more, not even from their on_end.
   void close();
 
  private:
@@ -119,12 +122,12 @@ class ContinuousBatch {
   void tell_ends();
 
   std::int64_t free_pages() const;
-  std::vector<Job*> active() const;  // of the running ones those that have not failed
+  std::vector<Job*> active() const;  // the running requests that have not failed
   void begin(std::span<Job* const> jobs);
   void begin(Job& job, Decoder::Sequence sequence);
   void preempt(Job& job);
   void cancel_now(Jobs::node_type entry);
-  void give_back(Job& job);  // its pages
+  void give_back(Job& job);  // frees its pages
 
   std::string architecture_;
   std::function<void(std::optional<std::int64_t> number)> check_adapter_;  // PretrainedModel::with_adapter
@@ -137,7 +140,7 @@ class ContinuousBatch {
   Jobs waiting_, running_;
   Jobs gone_;  // over, but their on_end has not been called
 
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // protects the following members
   std::condition_variable_any news_;
   Jobs submitted_;
   std::vector<Ticket> cancelled_;

@@ -13,14 +13,14 @@ std::vector<std::int64_t> integers_of(const Tensor& t) {
   return {row.const_data<std::int64_t>(), row.const_data<std::int64_t>() + row.numel()};
 }
 
-// As transformers guesses it (_prepare_attention_mask_for_generation): padding is what equals the padding
-// token, unless that ends texts as well.
+// As transformers infers it (_prepare_attention_mask_for_generation): padding is every padding token, unless
+// that token also ends texts.
 Tensor guess_mask(const Tensor& ids, const GenerationConfig& config) {
   const bool known = config.pad_token_id && !config.is_eos(*config.pad_token_id);
   return known ? ids.ne(*config.pad_token_id) : ops::ones_like(ids, kBool);
 }
 
-// What a decoder behind an encoder has written already: [B, n]. As in the original, the start token comes in
+// What a decoder with an encoder has written already: [B, n]. As in the original, the start token is added in
 // front unless some row begins with it.
 Tensor written(const Tensor& given, std::int64_t rows, const GenerationConfig& config) {
   const Tensor start = ops::full({rows, 1}, config.start(), kLong);
@@ -33,7 +33,7 @@ Tensor written(const Tensor& given, std::int64_t rows, const GenerationConfig& c
   return begins ? ids : ops::cat({start, ids}, 1);
 }
 
-// The number of an adapter for each row, or undefined.
+// The index of an adapter for each row, or undefined.
 Tensor read_adapters(const Tensor& given, std::int64_t rows) {
   if (given.defined() && (given.dim() != 1 || given.size(0) != rows || !ops::is_integer(given.type(), false)))
     fail("adapters: expected a number for each of {} rows, found {} of shape [{}]", rows,
@@ -41,16 +41,15 @@ Tensor read_adapters(const Tensor& given, std::int64_t rows) {
   return given;
 }
 
-// Padded prompts, and what they are prompts of.
+// Padded prompts, and what they belong to.
 struct Given {
   Tensor ids, mask;                // [B, L]; undefined: images are read
   Tensor images;                   // [B, channels, H, W], or undefined
-  std::optional<Padded> negative;  // [B, N]: what texts are led away from
+  std::optional<Padded> negative;  // [B, N]: the negative prompts
   Tensor adapters;                 // [B], or undefined
-  Tensor before;  // [B, n]: what stands in front of every text: the prompt, or what has been written
+  Tensor before;  // [B, n]: the tokens before every text: the prompt, or what has been written
   bool has_encoder;
-  bool by_column;  // where a token stands is its column, padding included, and not how many tokens are before
-                   // it
+  bool by_column;  // positions are columns, including padding, instead of counts of tokens
 
   Given(const PretrainedModel& model, const Tensors& inputs, const GenerationConfig& config);
   std::int64_t rows() const { return images.defined() ? images.size(0) : ids.size(0); }
@@ -89,7 +88,7 @@ Given::Given(const PretrainedModel& model, const Tensors& inputs, const Generati
   mask = find("attention_mask");
   if (!mask.defined()) mask = guess_mask(ids, config);
   const Padded padded(ids, mask, "input_ids");
-  if (const Transformer network = model.network(); network->decoder) {  // else generate() complains
+  if (const Transformer network = model.network(); network->decoder) {  // else generate() reports the error
     check_ids(padded, (has_encoder ? network->encoder : network->decoder)->spec(), "input_ids");
     const std::int64_t vocabulary = network->decoder->spec().embeddings.vocabulary;
     if (config.pad_token_id && (*config.pad_token_id < 0 || *config.pad_token_id >= vocabulary))
@@ -144,11 +143,11 @@ std::vector<Prompt> Given::texts() const {
   return all;
 }
 
-// The states of the steps: those of a pass over the whole texts but for their last tokens, which no step has
-// read. They are the same, for a token sees nothing behind it.
+// The states of the steps: those of a pass over the whole texts without their last tokens, which no step has
+// read. They are the same, because a token does not see later ones.
 void put_states(Tensors& outputs, const PretrainedModel& model, const Given& given,
                 const std::vector<GeneratedSequence>& texts, const ForwardOptions& options) {
-  if (rereads(model.network()->spec()))
+  if (lacks_kv_cache(model.network()->spec()))
     fail("output_attentions, output_hidden_states: {} reads its text again at every step; leave them out",
          model.architecture());
   if (model.network()->decoder->spec().prompts_are_whole())

@@ -23,7 +23,7 @@ void TextStream::add(TokenId token) {
 std::string TextStream::put(TokenId token) {
   add(token);
   const std::string text = decode();
-  // Decoders put U+FFFD for bytes that are no whole character, and the last ones may yet become one.
+  // Decoders write U+FFFD for incomplete characters, and the last ones may become complete.
   if (text.ends_with("\uFFFD") || !text.starts_with(given_)) return {};
   return rest(text);
 }

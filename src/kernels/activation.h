@@ -7,7 +7,7 @@
 namespace attend::kernels::ATTEND_ISA {
 
 inline Vector tanh(Vector x) {
-  // (1 - e) / (1 + e) with e = exp(-2|x|); near 0 its odd series, where the difference would cancel.
+  // (1 - e) / (1 + e) with e = exp(-2|x|); near 0 its odd series, because the difference would cancel.
   const Vector size = x < 0 ? -x : x;
   const Vector e = exp(size * -2.0f);
   const Vector far = (1 - e) / (1 + e);
@@ -31,8 +31,8 @@ inline Vector erf(Vector x) {
   return x != x ? x : c * top / bottom;
 }
 
-// 1 - erf(x), where that would cancel: the fit of Press et al., "Numerical Recipes", 6.2.2, whose error
-// is 1.2e-7 of the value.
+// 1 - erf(x) without cancellation: the fit of Press et al., "Numerical Recipes", 6.2.2, with a relative error
+// of 1.2e-7.
 inline Vector erfc(Vector x) {
   const Vector size = x < 0 ? -x : x, t = 1 / fused(size, splat(0.5f), splat(1));
   const Vector p = polynomial(t, splat(0.17087277f), -0.82215223f, 1.48851587f, -1.13520398f, 0.27886807f,
@@ -45,13 +45,13 @@ inline Vector sigmoid(Vector x) {
   return 1 / (1 + exp(-x));
 }
 
-// tanh(log(1 + e^x)) without the logarithm; it is 1 long before x is 20.
+// tanh(log(1 + e^x)) without the logarithm; it is 1 already for x well below 20.
 inline Vector tanh_of_softplus(Vector x) {
   const Vector e = exp(min(x, splat(20))), n = e * (e + 2);
   return x != x ? x : n / (n + 2);
 }
 
-// The original's roundings of 1 / sqrt(2) and 1 / sqrt(4 pi).
+// 1 / sqrt(2) and 1 / sqrt(4 pi), rounded as in transformers.
 constexpr float kLaplaceMean = 0.707107f, kLaplaceScale = 0.70710678118654752f / 0.282095f;
 
 inline Vector activate(Activation activation, Vector x) {

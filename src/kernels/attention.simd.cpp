@@ -24,7 +24,7 @@ void copy_row(float* to, const float* from, std::int64_t D, std::int64_t Dp, flo
   for (std::int64_t d = D; d < Dp; ++d) to[d] = 0;
 }
 
-// transposed [Dp, Lkp], from the rows that `at(j)` gives; the rest is zero.
+// Fills transposed [Dp, Lkp] with the rows that `at(j)` returns; the rest is zero.
 template <class At>
 void pack_transposed(float* transposed, const Head& head, At at) {
   alignas(64) float tile[W * W];
@@ -41,7 +41,7 @@ void pack_transposed(float* transposed, const Head& head, At at) {
   }
 }
 
-// The highest of scores[0..seen), those before `first` being set to minus infinity. Reads whole vectors.
+// Sets scores before `first` to minus infinity; returns the max of scores[0..seen). Reads whole vectors.
 float highest_score(float* scores, std::int64_t first, std::int64_t seen) {
   for (std::int64_t j = 0; j < first; ++j) scores[j] = -INFINITY;
   Vector top = splat(-INFINITY);
@@ -53,13 +53,13 @@ float highest_score(float* scores, std::int64_t first, std::int64_t seen) {
   return largest(top);
 }
 
-// What a sink adds to the sum of a softmax whose highest score is subtracted from all.
+// The sink's term in the sum of a softmax that subtracts `highest` from all scores.
 float sink_share(const float* sink, float highest) {
   return sink == nullptr ? 0 : exp(splat(*sink - highest))[0];
 }
 
-// Softmax of scores[first..seen), zero from 0 to there and from there to `end`, which is in whole kLanes.
-// `sink`: one more score, which gets no place; null: none.
+// Softmax of scores[first..seen). Sets scores before `first` and from `seen` to `end` to zero; `end` is a
+// multiple of kLanes. `sink`: one more score, which only adds to the sum; null: none.
 void softmax_row(float* scores, std::int64_t first, std::int64_t seen, std::int64_t end, const float* sink) {
   float highest = highest_score(scores, first, seen);
   if (sink != nullptr && *sink > highest) highest = *sink;
@@ -83,7 +83,7 @@ void save_probabilities(const Attention& a, const Head& head, const float* score
   for (std::int64_t j = 0; j < head.Lk; ++j) to[j] = j >= first && j < seen ? scores[j] : 0;
 }
 
-// out [lanes of V vectors] = sum_j weights[j] value_j, of the values' columns from d on.
+// out [lanes of V vectors] = sum_j weights[j] value_j, for the values' columns from d on.
 template <class Rows, int V>
 void add_values(const Attention& a, const Head& head, const float* weights, std::int64_t first,
                 std::int64_t d, float* out) {
@@ -102,7 +102,7 @@ void add_values(const Attention& a, const Head& head, const float* weights, std:
   for (int v = 0; v < V; ++v) store_part(out + d + v * W, total[v], v + 1 < V ? W : last);
 }
 
-// The query's products with W keys, a key in each lane. Each is summed as LaneSums has it.
+// The query's products with W keys, one key in each lane. Each is summed in the order of LaneSums.
 template <class Number>
 Vector products(const float* query, const Number* const (&key)[W], std::int64_t D) {
   Vector part[kParts][W];
@@ -124,7 +124,7 @@ Vector products(const float* query, const Number* const (&key)[W], std::int64_t 
   return sums(part[0]);
 }
 
-// A single query, as in decoding: bound by reading keys and values, so nothing is packed.
+// A single query, as in decoding: reading keys and values is the limit, so nothing is packed.
 template <class Rows>
 void forward_one_query(const Attention& a, const Head& head, float* scores) {
   const std::int64_t D = head.D;
@@ -143,12 +143,12 @@ void forward_one_query(const Attention& a, const Head& head, float* scores) {
   for (std::int64_t j = head.Lk; j < head.Lkp; ++j) scores[j] = 0;
   head.cap(a, scores, first, head.Lk);
   head.add_terms(a, 0, scores, first, head.Lk);
-  const std::int64_t least = first / kLanes * kLanes;  // nothing before it is touched
+  const std::int64_t least = first / kLanes * kLanes;  // nothing before it is read or written
   softmax_row(scores + least, first - least, head.Lk - least, head.Lkp - least, head.sink(a));
   if (a.probabilities) save_probabilities(a, head, scores, 0);
 
   float* out = head.out(a, 0);
-  // Several vectors at a time, so that their sums need not wait for one another.
+  // Several vectors at a time, so that their sums do not wait for each other.
   std::int64_t d = 0;
   for (; D - d > 3 * W; d += 4 * W) add_values<Rows, 4>(a, head, scores, first, d, out);
   for (; D - d > W; d += 2 * W) add_values<Rows, 2>(a, head, scores, first, d, out);
@@ -168,7 +168,7 @@ void widen(const Attention& a, const Head& head, Half half, float* to) {
   }
 }
 
-// `packed`: the scratch holds this head's keys and values already.
+// `packed`: the scratch already holds this head's keys and values.
 template <class Rows>
 void forward_head(const Attention& a, const Head& head, float* scratch, bool packed) {
   if (head.Lq == 1 && a.dropout == 0) return forward_one_query<Rows>(a, head, scratch);
@@ -179,7 +179,7 @@ void forward_head(const Attention& a, const Head& head, float* scratch, bool pac
   float* queries = scores + kBlock * Lkp;  // [kBlock, Dp]
   float* sums = queries + kBlock * Dp;     // [kBlock, Dp]
   if (packed) {
-    // A neighbour has left them.
+    // The head before this one packed them.
   } else if constexpr (Rows::kInt8) {
     widen(a, head, Half::keys, values);
     pack_transposed(keys, head, [&](std::int64_t j) { return values + j * Dp; });
@@ -215,7 +215,7 @@ void forward_head(const Attention& a, const Head& head, float* scratch, bool pac
   }
 }
 
-// The memory of a backward task, and what it makes for a head of keys and values.
+// The scratch memory of a backward task, and its results for one head of keys and values.
 struct BackwardMemory {
   float *keys, *values;                             // [Dp, Lkp]
   float *key_rows, *key_gradient, *value_gradient;  // [Lk, Dp]
@@ -248,9 +248,8 @@ struct BackwardMemory {
   }
 };
 
-// Scores `weight` and gradients `gradient` of the weights of query i become weights and gradients of the
-// scores. Keys least to columns - 1 are touched. Adds to *sink, if that is not null, the gradient of the
-// sink.
+// Turns scores `weight` and gradients `gradient` of the weights of query i into weights and gradients of the
+// scores. Touches keys least to columns - 1. Adds the gradient of the sink to *sink if it is not null.
 void backward_row(const Attention& a, const AttentionGradient& g, const Head& head, const BackwardMemory& m,
                   std::int64_t i, std::int64_t least, std::int64_t columns, float* weight, float* gradient,
                   float* sink) {
@@ -267,13 +266,14 @@ void backward_row(const Attention& a, const AttentionGradient& g, const Head& he
     }
   }
   head.add_terms(a, i, weight, first, seen);
-  // The softmax again, P = p / sum_j p_j. From a score near the highest little is subtracted, and little
-  // is lost by rounding; the logarithm of the sum, farther away, would cost a bit or two of every P.
+  // The softmax again, P = p / sum_j p_j. Subtracting the highest score loses little, because it is near the
+  // scores that count; subtracting the logarithm of the sum, which is farther away, would cost each P one or
+  // two bits.
   float highest = highest_score(weight + least, first - least, seen - least);
   const float* const score = head.sink(a);
   if (score != nullptr && *score > highest) highest = *score;
-  // delta = sum_j P_j dP_j, from the very numbers it is subtracted from: then the gradients of a row sum
-  // to zero as they should. (The output times its gradient would be the same in exact arithmetic.)
+  // delta = sum_j P_j dP_j, from exactly the numbers from which it is subtracted, so that the gradients of a
+  // row sum to zero. (The output times its gradient would be the same only in exact arithmetic.)
   LaneSums deltas, totals;
   for_vectors(columns - least, [&](std::int64_t n, std::int64_t, int part) {
     const std::int64_t j = least + n;
@@ -306,7 +306,7 @@ void backward_row(const Attention& a, const AttentionGradient& g, const Head& he
       store(gradient + j, load(gradient + j) * load(m.slopes + j));
 }
 
-// All queries of one head: writes their gradients and adds to those of their keys and values.
+// All queries of one head: writes their gradients, adds to the gradients of their keys and values.
 void backward_queries(const Attention& a, const AttentionGradient& g, const Head& head,
                       const BackwardMemory& m) {
   const std::int64_t D = head.D, Dp = head.Dp, Lkp = head.Lkp;
@@ -368,7 +368,7 @@ std::int64_t attention_scratch(const Attention& a) {
 void attention_forward(const Attention& a, std::int64_t begin, std::int64_t end, float* scratch) {
   for (std::int64_t task = begin; task < end; ++task) {
     const Head head(a, task);
-    // Heads of queries that share keys stand together.
+    // Heads of queries that share keys are next to each other.
     const bool packed = task > begin && head.head % Head::queries_per_key(a) != 0;
     if (head.Lk > 0) {
       if (a.keys.int8_pages != nullptr)

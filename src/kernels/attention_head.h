@@ -1,4 +1,4 @@
-// One head of one sequence in the attention kernels: its rows, and their addresses.
+// One head of one sequence in the attention kernels, and the addresses of its rows.
 #pragma once
 
 #include "kernels/activation.h"
@@ -20,8 +20,8 @@ inline Vector load_part(const std::int8_t* p, std::int64_t count) {
   return load(bytes);
 }
 
-// Keys or values of one head that lie one stride apart: `count` of them, to the end of the page. A row is
-// first[row * stride ...] times what `scaled` brings in.
+// Keys or values of one head with a constant stride: `count` rows, up to the end of the page. A row is
+// first[row * stride ...] times the scale that `scaled` applies.
 struct FloatRows {
   static constexpr bool kInt8 = false;
   const float* first;
@@ -39,7 +39,7 @@ struct Int8Rows {
 
   const std::int8_t* row(std::int64_t r) const { return first + r * stride; }
   float scaled(float x, std::int64_t r) const { return x * scales[r]; }
-  // Of `count` rows, one in each lane.
+  // The scales of `count` rows, one in each lane.
   Vector scaled(Vector x, std::int64_t r, std::int64_t count) const {
     return x * load_part(scales + r, count);
   }
@@ -73,7 +73,7 @@ struct Head {
   const float* value(const Attention& a, std::int64_t j) const {
     return float_rows(a, Half::values, j).first;
   }
-  // From row j on.
+  // Rows j and following.
   template <class Rows>
   Rows rows(const Attention& a, Half half, std::int64_t j) const {
     if constexpr (Rows::kInt8)
@@ -94,7 +94,7 @@ struct Head {
     const std::int64_t first = a.window > 0 ? i + Lk - Lq + 1 - a.window : 0;
     return first > 0 ? first : 0;
   }
-  // The head's score that reads no value; null: it has none.
+  // The head's sink, a score that reads no value; null: none.
   const float* sink(const Attention& a) const { return a.sinks ? a.sinks + head : nullptr; }
   DistanceRow distances(const Attention& a, std::int64_t i) const {
     const bool paged = a.keys.pages != nullptr || a.keys.int8_pages != nullptr;
@@ -102,7 +102,7 @@ struct Head {
     const std::int64_t place = a.distance.place ? a.distance.place[first_query + i] : i + Lk - Lq;
     return {a, head, first_query + i, key_begin, place};
   }
-  // Scores of keys [begin, end), capped.
+  // Applies the soft cap to the scores of keys [begin, end).
   void cap(const Attention& a, float* scores, std::int64_t begin, std::int64_t end) const {
     if (a.soft_cap == 0) return;
     for (std::int64_t j = begin; j < end; j += W) {
@@ -110,7 +110,7 @@ struct Head {
       store_part(scores + j, tanh(load_part(scores + j, count) / a.soft_cap) * a.soft_cap, count);
     }
   }
-  // What is added to the scores of query i for keys [begin, end).
+  // Adds the position and penalty terms to the scores of query i for keys [begin, end).
   void add_terms(const Attention& a, std::int64_t i, float* scores, std::int64_t begin,
                  std::int64_t end) const {
     if (a.distance.count > 0) distances(a, i).add(a.distance, scores, begin, end);
@@ -118,13 +118,13 @@ struct Head {
     const float* penalty = a.penalty[sequence] + i * Lk;
     for (std::int64_t j = begin; j < end; ++j) scores[j] += penalty[j];
   }
-  // Where the dropout numbers of query i begin.
+  // The first dropout index of query i.
   std::uint64_t dropout_index(const Attention& a, std::int64_t i) const {
     return static_cast<std::uint64_t>((first_query + i) * a.heads + head) << 24;
   }
 
  private:
-  // Where row j lies: its page, its place there, and how many are left from there on.
+  // Where row j is stored: its page, its row there, and the number of rows from there to the end of the page.
   struct Place {
     std::int64_t page, row, count;
   };

@@ -1,16 +1,16 @@
-// Relative positions in the attention kernels: what kernels.h's DistanceScores adds to a row of scores, and
-// its gradient.
+// Relative positions in the attention kernels: the terms that DistanceScores (kernels.h) adds to a row of
+// scores, and their gradients.
 #pragma once
 
 #include "kernels/kernels.h"
 
 namespace attend::kernels::ATTEND_ISA {
 
-// One query of one head: its place in the sequence, and where its and the keys' numbers lie.
+// One query of one head: its position in the sequence, and the rows of its and the keys' tables.
 struct DistanceRow {
-  const std::int32_t* row;  // [key]: the row of the tables for each key
+  const std::int32_t* row;  // [key]: the table row for each key
   std::int64_t R, query, key, head;
-  std::int64_t query_row, key_begin, segments;  // of the whole batch; where of_segment's two numbers lie
+  std::int64_t query_row, key_begin, segments;  // in the whole batch; index of of_segment's two numbers
 
   DistanceRow(const Attention& a, std::int64_t head_number, std::int64_t its_row, std::int64_t first_key,
               std::int64_t place)
@@ -23,12 +23,12 @@ struct DistanceRow {
         key_begin(first_key),
         segments((head_number * a.query_offsets[a.sequences] + its_row) * 2) {}
 
-  // Which of the two numbers counts for key j.
+  // Which of the two numbers applies to key j.
   std::int64_t other(const DistanceScores& d, std::int64_t j) const {
     return d.query_segment[query_row] != d.key_segment[key_begin + j] ? 1 : 0;
   }
 
-  // scores[j] for keys [begin, end).
+  // Adds to scores[j] for keys [begin, end).
   void add(const DistanceScores& d, float* scores, std::int64_t begin, std::int64_t end) const {
     if (d.of_query)
       for (std::int64_t j = begin; j < end; ++j) scores[j] += d.of_query[query + row[j]];
@@ -40,7 +40,7 @@ struct DistanceRow {
       for (std::int64_t j = begin; j < end; ++j) scores[j] += d.of_segment[segments + other(d, j)];
   }
 
-  // The other way round; `sequence` for the tables that each sequence has of its own.
+  // The backward pass of add; `sequence`: for the gradients that each sequence has separately.
   void collect(const Attention& a, const AttentionGradient& g, std::int64_t sequence, const float* gradients,
                std::int64_t begin, std::int64_t end) const {
     if (g.of_query)

@@ -40,19 +40,19 @@ void layer_norm(float* out, const float* x, const float* weight, const float* bi
     const float* row = x + t * d;
     float* to = out + t * d;
     LaneSums numbers;
-    if (bias)  // else nothing is subtracted
+    if (bias)  // else no mean is subtracted
       for_vectors(d, [&](std::int64_t i, std::int64_t count, int p) {
         numbers.part[p] += load_part(row + i, count);
       });
     const float m = numbers.total() / static_cast<float>(d);
-    // Two passes: the variance of the differences does not cancel.
+    // Two passes: the variance of the differences does not suffer from cancellation.
     LaneSums squares;
     for_vectors(d, [&](std::int64_t i, std::int64_t count, int p) {
       const Vector difference = first_lanes(load_part(row + i, count) - m, count, Vector{});
       squares.part[p] = fused(difference, difference, squares.part[p]);
     });
     const float variance = squares.total() / static_cast<float>(d);
-    // A variance that overflows would make zeros of the whole row, which no check finds.
+    // An overflowing variance would turn the whole row into zeros, which no check finds.
     const float inverse = bias && variance > FLT_MAX ? NAN : 1 / std::sqrt(variance + epsilon);
     for_vectors(d, [&](std::int64_t i, std::int64_t count, int) {
       const Vector normal = (load_part(row + i, count) - m) * inverse;
@@ -77,13 +77,13 @@ void layer_norm_backward(float* x_gradient, float* weight_gradient, float* bias_
     for_vectors(d, [&](std::int64_t i, std::int64_t count, int p) {
       const Vector gradient = load_part(dy + i, count);
       const Vector n = (load_part(row + i, count) - m) * inverse;
-      const Vector g = gradient * load_part(weight + i, count);  // zeros behind the row
+      const Vector g = gradient * load_part(weight + i, count);  // zeros after the row
       sum_g.part[p] += g;
       sum_gn.part[p] = fused(g, n, sum_gn.part[p]);
       store_part(weight_gradient + i, fused(gradient, n, load_part(weight_gradient + i, count)), count);
       if (bias_gradient) store_part(bias_gradient + i, load_part(bias_gradient + i, count) + gradient, count);
     });
-    // Where no mean was subtracted, none comes back.
+    // If no mean was subtracted, it has no gradient.
     const float mean_g = bias_gradient ? sum_g.total() / static_cast<float>(d) : 0,
                 mean_gn = sum_gn.total() / static_cast<float>(d);
     float* to = x_gradient + t * d;
@@ -109,7 +109,7 @@ float highest_of(const float* row, std::int64_t length) {
   return largest(top);
 }
 
-// The sum of e^(x - highest); each(i, count, p, e) gets the vectors of its terms, zeros behind the row.
+// The sum of e^(x - highest); each(i, count, p, e) gets the vectors of its terms, with zeros after the row.
 template <class Each>
 float sum_of_exponentials(const float* row, std::int64_t length, float highest, Each each) {
   LaneSums sums;
@@ -163,7 +163,7 @@ void cross_entropy(const CrossEntropy& c, float* logits, std::int64_t row_begin,
     const std::int64_t label = c.labels[t];
     c.loss[t] = (1 - c.smoothing) * (log_sum_exp - row[label]) +
                 c.smoothing * (log_sum_exp - sums.sum / static_cast<float>(V));
-    // d loss / d logit = softmax - target, the target being smoothed.
+    // d loss / d logit = softmax - target, where the target is smoothed.
     const Vector offset = splat(-uniform * c.gradient_scale), scale = splat(c.gradient_scale);
     for_vectors(V, [&](std::int64_t i, std::int64_t count, int) {
       store_part(row + i, fused(exp(load_part(row + i, count) - log_sum_exp), scale, offset), count);
@@ -187,7 +187,7 @@ float disagreement(const Disagreement& d) {
     second_sums.part[part] = fused(q, log_q - log_p, second_sums.part[part]);
   });
   const float first_kl = first_sums.total(), second_kl = second_sums.total();
-  // By the first logits: p (r - KL(p || q)) + p - q; by the second: the same with p and q exchanged.
+  // Gradient of the first logits: p (r - KL(p || q)) + p - q; of the second: the same with p and q exchanged.
   const float offset = second_total - first_total;
   for_vectors(V, [&](std::int64_t i, std::int64_t count, int) {
     const Vector p = load_part(d.first_gradient + i, count), q = load_part(d.second_gradient + i, count);

@@ -46,7 +46,7 @@ inline void gemm_rows(std::int64_t columns, std::int64_t depth, const float* a, 
   if (j < columns) gemm_tile<R, 1, accumulate>(depth, a, a_row, a_column, b + j, b_row, c + j, c_row);
 }
 
-// The last `rows` rows, R at most.
+// The last `rows` rows, at most R.
 template <int R, bool accumulate>
 inline void gemm_last_rows(std::int64_t rows, std::int64_t columns, std::int64_t depth, const float* a,
                            std::int64_t a_row, std::int64_t a_column, const float* b, std::int64_t b_row,

@@ -1,6 +1,6 @@
-// Products with 16-bit weights, float16 or bfloat16, which are widened to float32 inside the product; the
-// result equals, to the last bit, that of the widened matrix (kernels.h). They save half of float32's memory,
-// and time for few rows, where memory is the limit.
+// Products with 16-bit weights, float16 or bfloat16, which are widened to float32 inside the product. The
+// result is bit for bit that of the widened matrix (kernels.h). They take half of float32's memory, and less
+// time for few rows, where memory bandwidth is the limit.
 #pragma once
 
 #include "kernels/kernels.h"
@@ -12,8 +12,8 @@ namespace attend::kernels {
 enum class HalfFormat { float16, bfloat16 };
 
 struct HalfKernels {
-  // As pack_panels and multiply of Kernels, in as many panels and numbers; MatrixProduct::b is not read.
-  // Numbers are rounded to the nearest, ties to even; in float16 those from 65520 on become infinities.
+  // Like pack_panels and multiply of Kernels, with as many panels and numbers; MatrixProduct::b is not read.
+  // Rounds to nearest, ties to even; in float16, numbers from 65520 on become infinities.
   void (*pack)(HalfFormat, std::uint16_t* packed, const float* b, std::int64_t b_row, std::int64_t b_column,
                std::int64_t depth, std::int64_t columns, std::int64_t panel_begin, std::int64_t panel_end);
   void (*multiply)(HalfFormat, const MatrixProduct&, const std::uint16_t* packed, std::int64_t row_begin,
@@ -22,7 +22,7 @@ struct HalfKernels {
   void (*column)(HalfFormat, float* to, const std::uint16_t* packed, std::int64_t depth, std::int64_t j);
 };
 
-// Of the set that kernels() is, or of that of this name (find_kernels).
+// Those of the set of kernels(), or of the set with this name (find_kernels).
 const HalfKernels& half_kernels();
 const HalfKernels* find_half_kernels(const char* name);
 

@@ -1,5 +1,5 @@
-// HalfKernels of one instruction set: products with weights of 16 bits, widened in registers for few rows and
-// a block at a time for many.
+// HalfKernels of one instruction set: products with 16-bit weights. For few rows they are widened in
+// registers, for many a block at a time.
 #include "kernels/half.h"
 
 #include "kernels/linear_tile.h"
@@ -7,8 +7,8 @@
 namespace attend::kernels::ATTEND_ISA {
 namespace {
 
-// So many rows go over a panel a tile at a time: widening it once more in registers costs less than to store
-// and load it.
+// Up to this many rows go over a panel tile by tile: widening it again in registers costs less than storing
+// and loading it.
 constexpr std::int64_t kFewRows = 4 * kRows;
 
 float float_of_bits(std::uint32_t bits) {
@@ -17,8 +17,8 @@ float float_of_bits(std::uint32_t bits) {
   return x;
 }
 
-// A number of 16 bits to and from float32, to the nearest, ties to even. Not every compiler knows float16 on
-// every machine, so where there is no instruction for it its bits are put together here.
+// A 16-bit number to and from float32, to nearest, ties to even. Not every compiler supports float16 on every
+// machine, so without an instruction the bits are assembled here.
 std::uint16_t half_of(HalfFormat format, float x) {
   if (format == HalfFormat::bfloat16) return static_cast<std::uint16_t>(pair_of(x, 0.0f));
 #if defined(__F16C__)
@@ -30,7 +30,7 @@ std::uint16_t half_of(HalfFormat format, float x) {
   std::uint32_t half;
   if (size >= 0x47800000) {  // 65536, infinity, NaN
     half = size > 0x7f800000 ? 0x7e00 : 0x7c00;
-  } else if (size < 0x38800000) {  // subnormal: an addend leaves no bits for what is too small
+  } else if (size < 0x38800000) {  // subnormal: adding a large number rounds off the excess bits
     const float sum = float_of_bits(size) + 0.5f;
     std::memcpy(&half, &sum, sizeof half);
     half -= 0x3f000000;
@@ -54,7 +54,7 @@ float widened(HalfFormat format, std::uint16_t half) {
 #endif
 }
 
-// W numbers.
+// Widens W numbers.
 template <HalfFormat format>
 inline Vector load_halves(const std::uint16_t* from) {
   if constexpr (format == HalfFormat::bfloat16) {
@@ -72,7 +72,7 @@ inline Vector load_halves(const std::uint16_t* from) {
   }
 }
 
-// R rows from i by a panel, widened in registers: they wait for the weights alone.
+// R rows from i by a panel that is widened in registers: the limit is reading the weights.
 template <HalfFormat format, int R>
 void few_rows_of_halves(const MatrixProduct& m, const std::uint16_t* b, std::int64_t i, std::int64_t panel) {
   Vector sum[R][kVectors] = {};
@@ -102,7 +102,7 @@ void few_rows_of_halves(const MatrixProduct& m, const std::uint16_t* b, std::int
   }
 }
 
-// `rows` rows, R at most.
+// `rows` rows, at most R.
 template <HalfFormat format, int R>
 void few_rows(const MatrixProduct& m, const std::uint16_t* b, std::int64_t i, std::int64_t rows,
               std::int64_t panel) {
@@ -124,8 +124,8 @@ void multiply_halves(const MatrixProduct& m, const std::uint16_t* packed, std::i
         few_rows<format, kRows>(m, b, i, row_end - i < kRows ? row_end - i : kRows, panel);
       continue;
     }
-    // A block of the panel is widened and then used by all rows. Blocks may be of any depth, for sums go on
-    // where the last block left them.
+    // A block of the panel is widened and then used by all rows. Blocks may have any depth, because sums
+    // continue where the last block ended.
     for (std::int64_t k = 0; k < m.depth; k += kBlock) {
       Factors<float> f = factors(m, row_begin, k, block, block);
       f.depth = m.depth - k < kBlock ? m.depth - k : kBlock;

@@ -10,12 +10,12 @@
 
 namespace attend::kernels {
 
-// Where the keys and values of one attention call lie.
+// Where the keys and values of one attention call are stored.
 //   contiguous: rows of `key` and `value` at key_begin[b] .. key_begin[b] + key_length[b]
 //   paged:      rows of the pages page_table[b][0], page_table[b][1], ...; a page holds `page_rows` keys,
 //               then as many values, each `width` floats
 //   in int8:    the same, in pages as Int8PageLayout says (int8/pages.h); forward only
-// Between two pages lie those of other layers.
+// Pages of other layers are between two pages.
 struct KeyValueView {
   const float* key = nullptr;
   const float* value = nullptr;
@@ -29,48 +29,48 @@ struct KeyValueView {
   std::int64_t page_stride = 0;  // numbers from one page to the next
 };
 
-// What the distance between a query and a key adds to their score (relative positions): the number that
-// stands for this distance under R, of the query, of the key or of the head alone. Tables may be null.
+// What the distance between a query and a key adds to their score (relative positions): a number for each of
+// R distances, from a table of the query, of the key, or of the head alone. Tables may be null.
 struct DistanceScores {
   std::int64_t count = 0;  // R: distances, or buckets of them
-  // row[key - query] with places counted over the whole sequence, from -(longest - 1) to longest - 1: points
-  // at 0.
+  // row[key - query], with positions in the whole sequence, from -(longest - 1) to longest - 1: points at
+  // index 0.
   const std::int32_t* row = nullptr;
-  // [Tq]: where each query stands among its sequence's keys; null: the queries are the last of them.
+  // [Tq]: the position of each query among its sequence's keys; null: the queries are the last ones.
   const std::int32_t* place = nullptr;
   const float* of_query = nullptr;  // [heads, Tq, R]
   const float* of_key = nullptr;    // [heads, key_rows, R]
   std::int64_t key_rows = 0;
   const float* of_head = nullptr;  // [heads, R]
-  // XLNet's: of the query alone, one number for keys of its segment and one for others.
+  // For XLNet, of the query alone: one number for keys of its segment and one for others.
   const float* of_segment = nullptr;                                    // [heads, Tq, 2]
   const std::int64_t *query_segment = nullptr, *key_segment = nullptr;  // [Tq], [Tk]
 };
 
-// Scaled dot-product attention (Vaswani et al. 2017, arXiv:1706.03762, section 3.2) over a ragged batch:
-// B sequences of queries laid end to end, each with its own keys and values. Nothing is padded.
+// Scaled dot-product attention (Vaswani et al. 2017, arXiv:1706.03762, section 3.2) over a ragged batch: the
+// queries of B sequences one after another, each sequence with its own keys and values. No padding.
 struct Attention {
   std::int64_t sequences = 0, heads = 0, head_size = 0;
-  // Heads of keys and values, each read by heads / key_heads neighbouring heads of queries (Ainslie et al.
-  // 2023, arXiv:2305.13245); 0: as many as heads.
+  // Heads of keys and values; each is read by heads / key_heads neighbouring heads of queries (Ainslie et al.
+  // 2023, arXiv:2305.13245). 0: as many as heads.
   std::int64_t key_heads = 0;
   const float* query = nullptr;  // [Tq, heads * head_size], rows query_stride apart
   std::int64_t query_stride = 0;
   const std::int64_t* query_offsets = nullptr;  // [B + 1]
   KeyValueView keys;
-  // Query i of Lq sees key j of Lk when j <= i + Lk - Lq: with a cache, the new queries are the last ones.
+  // Query i of Lq sees key j of Lk if j <= i + Lk - Lq: with a cache, the new queries are the last ones.
   bool causal = false;
-  // A query sees only keys that are nearer than this; 0: all. Causal: the last so many, its own place
-  // included.
+  // A query sees only keys at a distance below this; 0: all. Causal: the last `window` keys, including its
+  // own position.
   std::int64_t window = 0;
   float scale = 1;
-  float soft_cap = 0;  // scores s become cap * tanh(s / cap), before anything is added; 0: they stay
-  const float* sinks = nullptr;  // [heads]: a score that takes its share of the softmax and reads no value
-  DistanceScores distance;       // added behind the scale
-  // Added behind these, for what each query sees of its keys: B pointers to [Lq, Lk]; null: nothing.
+  float soft_cap = 0;            // scores s become cap * tanh(s / cap), before anything is added; 0: no cap
+  const float* sinks = nullptr;  // [heads]: a score that takes part in the softmax but reads no value
+  DistanceScores distance;       // added after scaling
+  // Added after the distances, for each query and key: B pointers to [Lq, Lk]; null: nothing.
   const float* const* penalty = nullptr;
   float dropout = 0;       // probability of dropping an attention weight
-  std::uint64_t seed = 0;  // of the dropped weights; the same in forward and backward
+  std::uint64_t seed = 0;  // for dropout; the same in forward and backward
   float* out = nullptr;    // [Tq, heads * head_size], rows out_stride apart
   std::int64_t out_stride = 0;
   float* const* probabilities = nullptr;  // B pointers to [heads, Lq, Lk], before dropout; may be null
@@ -79,25 +79,26 @@ struct Attention {
 struct AttentionGradient {
   const float* out_gradient = nullptr;  // [Tq, heads * head_size], rows out_gradient_stride apart
   std::int64_t out_gradient_stride = 0;
-  float* query_gradient = nullptr;  // as query, rows query_gradient_stride apart; written, not added to
+  float* query_gradient = nullptr;  // as query, rows query_gradient_stride apart; overwritten
   std::int64_t query_gradient_stride = 0;
   float* key_gradient = nullptr;
   float* value_gradient = nullptr;
   std::int64_t key_gradient_stride = 0;
-  // Of DistanceScores' tables, where these are not null; zero before the call.
+  // The gradients of DistanceScores' tables, where these are not null; zero before the call.
   float* of_query = nullptr;
   float* of_key = nullptr;
   float* of_segment = nullptr;
-  float* of_head = nullptr;  // [B, heads, R]: each sequence has its own, since they are computed side by side
+  float* of_head = nullptr;  // [B, heads, R]: one for each sequence, because sequences are computed in
+                             // parallel
   float* sinks = nullptr;    // [B, heads]; written
 };
 
-// In each of a row's first heads, the pairs (x, y) of its first 2 * pairs numbers become (x c - y s, y c + x
+// In the first heads of each row, the pairs (x, y) of the first 2 * pairs numbers become (x c - y s, y c + x
 // s).
 struct Rotation {
   std::int64_t heads = 0, head_size = 0, row = 0;  // row: floats from one row to the next
   std::int64_t pairs = 0;
-  bool halves = false;  // number i and number i + pairs are a pair; else neighbours are
+  bool halves = false;                             // numbers i and i + pairs are a pair; else neighbours are
   const float *cosine = nullptr, *sine = nullptr;  // [T, pairs]
 };
 
@@ -117,27 +118,26 @@ enum class Activation {
   sigmoid,
   mish,
   quick_gelu,    // x times the sigmoid of 1.702 x
-  clipped_gelu,  // gelu of -10 to 10
+  clipped_gelu,  // gelu limited to -10 to 10
   leaky_relu,
   relu6,
   squared_relu,
-  laplace  // the normal distribution's share below x, of mean 1/sqrt(2) and variance 1/(4 pi)
+  laplace  // the cumulative normal distribution at x, with mean 1/sqrt(2) and variance 1/(4 pi)
 };
 
-// C [rows, columns] = activation(A [rows, depth] * B [depth, columns] + bias) + residual.
-// A(i, k) = a[i * a_row + k * a_column], so A may be a transpose. B is what pack_panels made, or, with
-// b_row > 0, B(k, j) = b[k * b_row + j * b_column] as it lies, and then it is packed block by block on the
-// way.
+// C [rows, columns] = activation(A [rows, depth] * B [depth, columns] + bias) + residual. A(i, k) = a[i *
+// a_row + k * a_column], so A may be a transpose. B is the output of pack_panels; or, if b_row > 0, B(k, j) =
+// b[k * b_row + j * b_column] in place, which is packed block by block during the product.
 struct MatrixProduct {
   std::int64_t rows = 0, depth = 0, columns = 0;
   const float* a = nullptr;
   std::int64_t a_row = 0, a_column = 1;
   const float* b = nullptr;
   std::int64_t b_row = 0, b_column = 1;
-  const std::uint32_t* pairs = nullptr;  // in place of b: B rounded to bfloat16, as pack_pairs made it
+  const std::uint32_t* pairs = nullptr;  // instead of b: B rounded to bfloat16 by pack_pairs
   float* c = nullptr;
   std::int64_t c_row = 0;
-  bool accumulate = false;      // add to C what it holds
+  bool accumulate = false;      // add to the values in C
   const float* bias = nullptr;  // [columns] or null
   Activation activation = Activation::none;
   const float* residual = nullptr;  // [rows, columns] or null, rows residual_row apart
@@ -146,37 +146,37 @@ struct MatrixProduct {
 
 // One row per [row_begin, row_end) of logits [rows, vocabulary].
 struct CrossEntropy {
-  const std::int64_t* labels;  // [rows]; negative: the row does not count
+  const std::int64_t* labels;  // [rows]; negative: the row is ignored
   std::int64_t vocabulary;
   float smoothing;       // label smoothing: (1 - s) * nll + s * mean of -log p over the vocabulary
-  float gradient_scale;  // what the gradient of each row is multiplied by
+  float gradient_scale;  // factor of each row's gradient
   float* loss;           // [rows], unscaled; 0 where the label is negative
 };
 
-// Two predictions for the same place: logits [vocabulary] each, and the gradients of the disagreement.
+// Two predictions for the same position: logits [vocabulary] each, and the gradients of their disagreement.
 struct Disagreement {
   const float *first, *second;
   std::int64_t vocabulary;
-  float weight;                             // what the gradients are multiplied by
+  float weight;                             // factor of the gradients
   float *first_gradient, *second_gradient;  // [vocabulary]
 };
 
 struct Kernels {
   const char* name;
 
-  // Packing B(k, j) = b[k * b_row + j * b_column] into panel_count(columns) panels, packed_size floats in
-  // all.
+  // Packs B(k, j) = b[k * b_row + j * b_column] into panel_count(columns) panels, packed_size floats in
+  // total.
   std::int64_t (*packed_size)(std::int64_t depth, std::int64_t columns);
   std::int64_t (*panel_count)(std::int64_t columns);
   void (*pack_panels)(float* packed, const float* b, std::int64_t b_row, std::int64_t b_column,
                       std::int64_t depth, std::int64_t columns, std::int64_t panel_begin,
                       std::int64_t panel_end);
-  // The part of C in the given rows and panels. Both ways to hold B give the same bits.
+  // Computes the given rows and panels of C. Packed and unpacked B give the same bits.
   void (*multiply)(const MatrixProduct&, std::int64_t row_begin, std::int64_t row_end,
                    std::int64_t panel_begin, std::int64_t panel_end);
-  // The same with both factors rounded to bfloat16, to the nearest, and sums in float32. B is packed into
-  // panel_count(columns) panels of packed_size((depth + 1) / 2, columns) words in all. Faster than float32
-  // where the set has instructions for it; the others are here for tests.
+  // The same with both factors rounded to bfloat16, to nearest, and sums in float32. B is packed into
+  // panel_count(columns) panels of packed_size((depth + 1) / 2, columns) words in total. Faster than float32
+  // if the set has instructions for it; for the other sets it exists for tests.
   bool multiplies_bfloat16;
   void (*pack_pairs)(std::uint32_t* packed, const float* b, std::int64_t b_row, std::int64_t b_column,
                      std::int64_t depth, std::int64_t columns, std::int64_t panel_begin,
@@ -188,32 +188,32 @@ struct Kernels {
   void (*activation_backward)(Activation, float* gradient, const float* out_gradient, const float* x,
                               std::int64_t begin, std::int64_t end);
 
-  // Attention tasks are numbered sequence * heads + head; backward, where heads share gradients of keys and
-  // values, sequence * key_heads + key head. `scratch` holds attention_scratch floats, for one thread.
+  // Attention tasks are numbered sequence * heads + head. Backward, where heads share gradients of keys and
+  // values, it is sequence * key_heads + key head. `scratch` holds attention_scratch floats, for one thread.
   std::int64_t (*attention_scratch)(const Attention&);
   void (*attention_forward)(const Attention&, std::int64_t task_begin, std::int64_t task_end, float* scratch);
   void (*attention_backward)(const Attention&, const AttentionGradient&, std::int64_t task_begin,
                              std::int64_t task_end, float* scratch);
 
-  // out[i] = residual[i] + (kept ? x[i] / (1 - p) : 0). The mask depends on seed and i alone. residual may be
+  // out[i] = residual[i] + (kept ? x[i] / (1 - p) : 0). The mask depends only on seed and i. residual may be
   // null (zero).
   void (*dropout_add)(float* out, const float* x, const float* residual, std::int64_t begin, std::int64_t end,
                       float p, std::uint64_t seed);
 
   // Layer normalization (Ba et al. 2016, arXiv:1607.06450) of rows [begin, end) of x [T, d]. mean and
-  // inverse_deviation [T] are kept for the backward pass; may be null. A row whose variance overflows is NaN.
-  // bias null: root mean square normalization (Zhang & Sennrich 2019, arXiv:1910.07467), which subtracts no
-  // mean, and gives zeros where its squares overflow, as torch does.
+  // inverse_deviation [T] are stored for the backward pass; may be null. A row whose variance overflows is
+  // NaN. bias null: root mean square normalization (Zhang & Sennrich 2019, arXiv:1910.07467), which subtracts
+  // no mean, and gives zeros if its squares overflow, as torch does.
   void (*layer_norm)(float* out, const float* x, const float* weight, const float* bias, std::int64_t begin,
                      std::int64_t end, std::int64_t d, float epsilon, float* mean, float* inverse_deviation);
-  // Adds to weight_gradient and bias_gradient [d] (one pair per thread; the latter null as bias was) and
+  // Adds to weight_gradient and bias_gradient [d] (one pair per thread; the latter is null if bias was) and
   // writes x_gradient.
   void (*layer_norm_backward)(float* x_gradient, float* weight_gradient, float* bias_gradient,
                               const float* out_gradient, const float* x, const float* weight,
                               const float* mean, const float* inverse_deviation, std::int64_t begin,
                               std::int64_t end, std::int64_t d);
 
-  // Turns rows [begin, end) of x by their positions, in place (Su et al. 2021, arXiv:2104.09864).
+  // Rotates rows [begin, end) of x by their positions, in place (Su et al. 2021, arXiv:2104.09864).
   void (*rotate)(const Rotation&, float* x, std::int64_t begin, std::int64_t end);
 
   // Turns each row of logits into the gradient of its loss, in place.
@@ -221,12 +221,11 @@ struct Kernels {
   // KL(p || q) + KL(q || p) of p = softmax(first) and q = softmax(second), and its gradients.
   float (*disagreement)(const Disagreement&);
 
-  // The softmax of a row, or the logarithm of that; `out` may be the row. -infinity becomes 0, or stays.
+  // The softmax of a row, or its logarithm; `out` may be the row. -infinity becomes 0, or stays.
   void (*softmax)(float* out, const float* row, std::int64_t length);
   void (*log_softmax)(float* out, const float* row, std::int64_t length);
 
-  // The first i of [begin, end) where x[i] + offset is above `threshold` or not a number; end if there is
-  // none.
+  // The first i in [begin, end) for which x[i] + offset is above `threshold` or NaN; end if there is none.
   std::int64_t (*find_above)(const float* x, std::int64_t begin, std::int64_t end, float offset,
                              float threshold);
 

@@ -1,6 +1,6 @@
 // Matrix products for Linear: C [rows, columns] = A [rows, depth] * B [depth, columns] of float32, with
 // factors as they are or rounded to bfloat16 (pairs.h). Sums are float32. B is packed into panels
-// (linear_tile.h); A is read where it lies, or rounded a block at a time.
+// (linear_tile.h); A is read in place, or rounded a block at a time.
 //
 // Why not a library: libtorch's oneDNN operator builds a new primitive for every new number of rows (0.5 to
 // 10 ms, and ragged batches always bring new ones) and costs 12 us a call; MKL leaves half of an AMD machine
@@ -12,7 +12,7 @@
 namespace attend::kernels::ATTEND_ISA {
 namespace {
 
-// X [lines, depth], X(i, k) = x[i * x_line + k * x_depth], into pairs of the depth, [pairs][row] with rows
+// Packs X [lines, depth], X(i, k) = x[i * x_line + k * x_depth], into pairs along the depth: [pairs][row],
 // `row` apart.
 void pair_block(Pair* to, std::int64_t row, const float* x, std::int64_t x_line, std::int64_t x_depth,
                 std::int64_t lines, std::int64_t depth) {
@@ -56,7 +56,7 @@ void pack_panels(float* packed, const float* b, std::int64_t b_row, std::int64_t
                  std::int64_t columns, std::int64_t panel_begin, std::int64_t panel_end) {
   for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
     const std::int64_t j = panel * kPanel, width = columns - j < kPanel ? columns - j : kPanel;
-    // Blocks of the depth, so that the lines written stay in the cache.
+    // Blocks of the depth, so that the written lines stay in the cache.
     for (std::int64_t k = 0; k < depth; k += kDepth)
       pack_block(packed + (panel * depth + k) * kPanel, b + k * b_row + j * b_column, b_row, b_column,
                  depth - k < kDepth ? depth - k : kDepth, width);
@@ -106,7 +106,7 @@ void pack_pairs(Pair* packed, const float* b, std::int64_t b_row, std::int64_t b
 
 void multiply_bfloat16(const MatrixProduct& m, std::int64_t row_begin, std::int64_t row_end,
                        std::int64_t panel_begin, std::int64_t panel_end) {
-  // Of A: [rows][pairs] where its rows are written so, for a transpose costs time, else [pairs][rows].
+  // Of A: [rows][pairs] if its rows are contiguous, because a transpose costs time; else [pairs][rows].
   alignas(64) Pair block[kDepth / 2 * kRowBlock];
   const bool by_rows = m.a_column == 1;
   const std::int64_t row = by_rows ? kDepth / 2 : 1, column = by_rows ? 1 : kRowBlock;

@@ -20,24 +20,24 @@ constexpr int kVectors = 3;  // of a panel
 constexpr std::int64_t kPanel = kVectors * W;
 constexpr int kRows = W == 16 ? 8 : 4;
 constexpr std::int64_t kDepth = 512;     // a panel of this depth stays in the second-level cache
-constexpr std::int64_t kRowBlock = 128;  // rows of A of that depth do so too
+constexpr std::int64_t kRowBlock = 128;  // rows of A of that depth stay there too
 
 inline std::int64_t panels(std::int64_t columns) {
   return (columns + kPanel - 1) / kPanel;
 }
 
-// What the tiles of one panel read: a block of the depth, in float32 or in pairs of bfloat16.
+// The operands of one panel's tiles: a block of the depth, in float32 or in pairs of bfloat16.
 template <class T>
 struct Factors {
   const T* a;  // of row `row`
   std::int64_t row, a_row, a_column;
   const T* b;     // [depth][kPanel]
-  const T* next;  // the block that is read after b, which may lie in memory
+  const T* next;  // the block after b, which may not be in the cache yet
   std::int64_t depth;
   bool first, last;  // of the blocks of the depth
 };
 
-// R rows of A times the first V vectors of a panel of B over `depth`; sum starts as `sum` says.
+// R rows of A times the first V vectors of a panel of B over `depth`; starts from `sum`.
 template <int R, int V, class T>
 inline void multiply(Vector (&sum)[R][V], const Factors<T>& f, const T* a) {
   for (std::int64_t k = 0; k < f.depth; ++k) {
@@ -55,7 +55,7 @@ inline void multiply(Vector (&sum)[R][V], const Factors<T>& f, const T* a) {
   }
 }
 
-// Activation and residual for the finished C, `rows` rows from i, some vectors from column j, of which the
+// Applies activation and residual to the finished C: `rows` rows from i, `vectors` vectors from column j; the
 // last one has `last` columns.
 inline void finish_tile(const MatrixProduct& m, std::int64_t i, int rows, std::int64_t j, int vectors,
                         std::int64_t last) {
@@ -70,8 +70,8 @@ inline void finish_tile(const MatrixProduct& m, std::int64_t i, int rows, std::i
   }
 }
 
-// A tile of C: R rows from i, V vectors of a panel, of which the last may have fewer columns. Its sums stay
-// in registers, for which every index must be known when this is compiled: hence the loops that are unrolled.
+// A tile of C: R rows from i, V vectors of a panel; the last may have fewer columns. Its sums stay in
+// registers, which requires that every index is known at compile time: hence the unrolled loops.
 template <int R, int V, class T>
 void tile(const MatrixProduct& m, const Factors<T>& f, std::int64_t i, std::int64_t panel) {
   const std::int64_t j = panel * kPanel, rest = m.columns - j - (V - 1) * W, last = rest < W ? rest : W;
@@ -104,7 +104,7 @@ void tile(const MatrixProduct& m, const Factors<T>& f, std::int64_t i, std::int6
   if (f.last && (m.residual || m.activation != Activation::none)) finish_tile(m, i, R, j, V, last);
 }
 
-// The last `rows` rows, R at most.
+// The last `rows` rows, at most R.
 template <int R, int V, class T>
 void last_rows(const MatrixProduct& m, const Factors<T>& f, std::int64_t rows, std::int64_t i,
                std::int64_t panel) {
@@ -135,7 +135,7 @@ void rows_by_panel(const MatrixProduct& m, const Factors<T>& f, std::int64_t beg
     rows_by_vectors<1>(m, f, begin, end, panel);
 }
 
-// The block of float32 that begins at k: A where it lies from row `row`, and b.
+// The block of float32 that begins at k: A in place from row `row`, and b.
 inline Factors<float> factors(const MatrixProduct& m, std::int64_t row, std::int64_t k, const float* b,
                               const float* next) {
   const std::int64_t depth = m.depth - k < kDepth ? m.depth - k : kDepth;
@@ -150,7 +150,7 @@ inline Factors<float> factors(const MatrixProduct& m, std::int64_t row, std::int
           k + depth == m.depth};
 }
 
-// B [depth, width] of one panel into [depth][kPanel], zeros behind `width`.
+// Packs B [depth, width] of one panel into [depth][kPanel], with zeros after `width`.
 inline void pack_block(float* to, const float* b, std::int64_t b_row, std::int64_t b_column,
                        std::int64_t depth, std::int64_t width) {
   if (width < kPanel) std::memset(to, 0, static_cast<std::size_t>(depth * kPanel) * 4);

@@ -11,7 +11,7 @@
 
 namespace attend::kernels::ATTEND_ISA {
 
-// The lower half is the number of the smaller depth.
+// The lower half holds the number with the smaller depth.
 typedef std::uint32_t Pair;
 typedef UintVector PairVector;
 
@@ -42,12 +42,12 @@ inline UintVector round_to_bfloat16(Vector x) {
 #else
   const auto bits = reinterpret_cast<UintVector>(x);
   const UintVector rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-  const UintVector nan = (bits >> 16) | 0x40u;  // rounding could carry a NaN over into -0
+  const UintVector nan = (bits >> 16) | 0x40u;  // rounding could turn a NaN into -0
   return x != x ? nan : rounded;
 #endif
 }
 
-// The pairs of `low` and `high`, whose numbers lie side by side.
+// The pairs of `low` and `high`.
 inline PairVector pairs_of(Vector low, Vector high) {
   return round_to_bfloat16(low) | round_to_bfloat16(high) << 16;
 }
@@ -55,7 +55,7 @@ inline Pair pair_of(float low, float high) {
   return pairs_of(splat(low), splat(high))[0];
 }
 
-// `depth` numbers one after the other into (depth + 1) / 2 pairs; a missing last number is 0.
+// Packs `depth` consecutive numbers into (depth + 1) / 2 pairs; a missing last number is 0.
 inline void pair_neighbours(Pair* to, const float* from, std::int64_t depth) {
   std::int64_t k = 0;
 #ifdef __AVX512BF16__
@@ -67,7 +67,7 @@ inline void pair_neighbours(Pair* to, const float* from, std::int64_t depth) {
   for (; k < depth; k += 2) to[k / 2] = pair_of(from[k], k + 1 < depth ? from[k + 1] : 0.0f);
 }
 
-// Lines `low` and `high` (null: zeros) of `count` numbers into as many pairs.
+// Packs lines `low` and `high` (null: zeros) of `count` numbers into `count` pairs.
 inline void pair_lines(Pair* to, const float* low, const float* high, std::int64_t count) {
   std::int64_t i = 0;
   for (; i + W <= count; i += W) {

@@ -50,7 +50,7 @@ inline void store(float* p, Vector v) {
   std::memcpy(p, &v, sizeof v);
 }
 inline Vector splat(float x) {
-  return x - Vector{};  // a broadcast; 0 + x would be an addition, for -0 is not its own sum with 0
+  return x - Vector{};  // a broadcast; 0 + x would be an addition, which turns -0 into 0
 }
 
 // a * b + c, rounded once.
@@ -63,14 +63,15 @@ inline Vector fused(Vector a, Vector b, Vector c) {
   return (Vector)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #elif defined(ATTEND_FUSED_EVERYWHERE)
   Vector result{};
-  for (int i = 0; i < W; ++i) result[i] = __builtin_fmaf(a[i], b[i], c[i]);  // a call for each number
+  // a function call for each number
+  for (int i = 0; i < W; ++i) result[i] = __builtin_fmaf(a[i], b[i], c[i]);
   return result;
 #else
   return a * b + c;
 #endif
 }
 
-// coefficient x^n + ... + the last of `lower`, from the highest power down.
+// A polynomial by Horner's scheme: the coefficients from the highest power down.
 inline Vector polynomial(Vector, Vector sum) {
   return sum;
 }
@@ -109,13 +110,12 @@ inline void store_part(float* p, Vector v, std::int64_t count) {
 #endif
 }
 
-// The first `count` lanes of v, `others` in the rest.
+// The first `count` lanes of v; the rest from `others`.
 inline Vector first_lanes(Vector v, std::int64_t count, Vector others) {
   return count == W ? v : (lane_numbers() < static_cast<std::int32_t>(count) ? v : others);
 }
 
-// W narrow numbers as integers of 32 bits. (GCC 12 converts between vectors of bytes and of these one number
-// at a time.)
+// W 8-bit numbers as 32-bit integers. (GCC 12 converts between such vectors one number at a time.)
 #if defined(__AVX512F__)
 inline IntVector load_wide(const std::uint8_t* from) {
   return (IntVector)_mm512_maskz_cvtepu8_epi32(0xffff, _mm_loadu_si128((const __m128i*)from));
@@ -145,8 +145,7 @@ inline IntVector load_wide(const Narrow* from) {
 }
 #endif
 
-// a > b ? a : b, so b where one of them is NaN, and min likewise. (One instruction, which GCC 12 makes two
-// of.)
+// a > b ? a : b, so b if one of them is NaN; min likewise. (One instruction, but GCC 12 makes two.)
 #if defined(__AVX512F__)
 inline Vector max(Vector a, Vector b) {
   return (Vector)_mm512_maskz_max_ps(0xffff, (__m512)a, (__m512)b);
@@ -179,7 +178,7 @@ inline IntVector max(IntVector a, IntVector b) {
 }
 #endif
 
-// Lane i of the result is lane lanes[i] of a and b, counted through both.
+// Lane i of the result is lane lanes[i] of a and b, which are numbered together.
 template <int... lanes>
 inline Vector pick(Vector a, Vector b) {
 #if __has_builtin(__builtin_shufflevector)
@@ -206,10 +205,10 @@ inline float largest(Vector v) {
       v, [](Vector a, Vector b) { return max(a, b); }, std::make_integer_sequence<int, W>{});
 }
 
-// Lanes of a sum, for every instruction set.
-constexpr int kLanes = 16, kParts = kLanes / W;  // in as many vectors
+// The number of lanes of a sum, in every instruction set.
+constexpr int kLanes = 16, kParts = kLanes / W;  // held in kParts vectors
 
-// A sum over a row: number i of it is added in lane i % kLanes, and the lanes in halves.
+// A sum over a row: element i is added to lane i % kLanes; at the end the lanes are combined in halves.
 struct LaneSums {
   Vector part[kParts]{};
 
@@ -222,8 +221,8 @@ struct LaneSums {
   }
 };
 
-// All lanes of W rows, combined in halves as those of one vector are, row r in lane r. As swap_blocks, but of
-// each two rows that it makes only what they combine to goes on.
+// Combines the lanes of each of W rows in halves, as in one vector; row r's result is in lane r. Like
+// swap_blocks, but only the combination of each two new rows is kept.
 template <int block, class Combine, int... lanes>
 inline Vector combine_rows(Vector (&row)[W], Combine combine, std::integer_sequence<int, lanes...> all) {
   if constexpr (block == 0) {
@@ -243,7 +242,7 @@ inline Vector sums(Vector (&row)[W]) {
       row, [](Vector a, Vector b) { return a + b; }, std::make_integer_sequence<int, W>{});
 }
 
-// do_part(i, count, p) for each vector of a row of n numbers: `count` of them from number i on, which belong
+// Calls do_part(i, count, p) for each vector of a row of n numbers: `count` numbers from i on, which belong
 // to part p of LaneSums.
 template <class Do>
 inline void for_vectors(std::int64_t n, Do do_part) {
@@ -256,8 +255,8 @@ inline void for_vectors(std::int64_t n, Do do_part) {
     if (const std::int64_t rest = n - i - p * W; rest > 0) do_part(i + p * W, rest < W ? rest : W, p);
 }
 
-// Row r of the W x W tile at `to` becomes column r of that at `from`: log2(W) rounds, each of which swaps
-// blocks half as large as the one before between rows (Eklundh 1972).
+// Transposes the W x W tile at `from` into `to` in log2(W) rounds; each swaps blocks between rows, half as
+// large as in the round before (Eklundh 1972).
 template <int block, int... lanes>
 inline void swap_blocks(Vector (&row)[W], std::integer_sequence<int, lanes...>) {
   if constexpr (block > 0) {
@@ -285,7 +284,7 @@ inline Vector exp(Vector x) {
   const Vector low = splat(-87.33654f), high = splat(88.37626f);
   const IntVector underflow = x < low;
   const Vector clamped = min(max(x, low), high);
-  // n = round(x / ln 2) by the rounding of a large addend; r = x - n ln 2, in two parts.
+  // n = round(x / ln 2), by adding and subtracting a large number; r = x - n ln 2, in two parts.
   const Vector magic = splat(12582912.0f);
   const Vector n = fused(clamped, splat(1.44269504088896341f), magic) - magic;
   const Vector r = fused(n, splat(2.12194440e-4f), fused(n, splat(-0.693359375f), clamped));
@@ -298,7 +297,7 @@ inline Vector exp(Vector x) {
   return x != x ? x : (underflow ? Vector{} : p * power);
 }
 
-// A well-mixed 32-bit number for each lane (the "lowbias32" finalizer: Wellons, hash-prospector).
+// A well-mixed 32-bit hash for each lane (the "lowbias32" finalizer: Wellons, hash-prospector).
 inline UintVector mix(UintVector x) {
   x ^= x >> 16;
   x *= 0x7feb352du;
@@ -315,8 +314,8 @@ inline std::uint64_t mix64(std::uint64_t x) {  // splitmix64's finalizer
   return x ^ (x >> 31);
 }
 
-// The dropout mask of W elements that begin at `index` of the stream `seed`: 1 / (1 - p) where kept, else 0.
-// The same element has the same mask whatever the vector width is.
+// The dropout mask of W elements from `index` of the stream `seed`: 1 / (1 - p) if kept, else 0. An element's
+// mask does not depend on the vector width.
 struct DropoutMask {
   std::uint32_t threshold;
   float kept;

@@ -22,17 +22,17 @@ constexpr std::string_view kPrefix = "base_model.model.", kPromptPrefix = "base_
 fs::path find_file(const fs::path& directory) {
   for (const char* name : {"adapter_model.safetensors", "adapter_model.bin"})
     if (file_exists(directory / name)) return directory / name;
-  fail("{}: there is no adapter_model.safetensors in it", directory.string());
+  fail("{}: the directory has no adapter_model.safetensors", directory.string());
 }
 
-// Cuts `end` off; false if it is not there.
+// Removes the suffix `end`; false if it is not there.
 bool cut_end(std::string& text, std::string_view end) {
   if (!text.ends_with(end)) return false;
   text.erase(text.size() - end.size());
   return true;
 }
 
-// A module's name without what peft has put around it.
+// A module's name without the wrappers of peft.
 std::string unwrapped(std::string name) {
   for (std::string_view wrapper : {".base_layer", ".modules_to_save"})
     if (const auto at = name.rfind(std::string(wrapper) + "."); at != name.npos)
@@ -40,8 +40,7 @@ std::string unwrapped(std::string name) {
   return name;
 }
 
-// The names under which a model may know what an adapter calls `name`: a head puts the body's prefix before
-// it.
+// The names in a model for what an adapter calls `name`: with a head, the body's names begin with a prefix.
 std::vector<std::string> names_in_model(const std::string& name, std::string_view prefix) {
   const std::string dotted = std::string(prefix) + ".";
   return {name, name.starts_with(dotted) ? name.substr(dotted.size()) : dotted + name};
@@ -77,14 +76,16 @@ void Adapter::read(const std::string& stored, const Tensor& tensor) {
   if (has_virtual_tokens() && stored == kVirtualTokens) return keep(stored, Role::virtual_tokens);
   const std::string_view prefix = has_virtual_tokens() ? kPromptPrefix : kPrefix;
   if (!stored.starts_with(prefix))
-    fail("{}: expected tensors called {}..., found {}", source_, prefix, shown(Json(stored)));
+    fail("{}: expected tensors with names that begin with {}, found {}", source_, prefix,
+         shown(Json(stored)));
   std::string name = stored.substr(prefix.size());
   for (const auto& [ending, role] : endings)
     if (cut_end(name, ending)) return keep(name, role);
   for (const char* part : {".lora_", ".ia3_"})
     if (name.find(part) != name.npos)
-      fail("{}: {} belongs to a variant that is not supported", source_, shown(Json(stored)));
-  // With bias "all" peft also stores the bias that a trained module has replaced, and its own once more.
+      fail("{}: {} belongs to an unsupported variant", source_, shown(Json(stored)));
+  // With bias "all" peft also stores the bias that a trained module has replaced, and stores the module's own
+  // bias twice.
   const bool again =
       name.find(".original_module.") != name.npos || name.find(".modules_to_save.") != name.npos;
   keep(unwrapped(name), again ? Role::kept : Role::replaced);
@@ -111,8 +112,8 @@ Tensor Adapter::shaped(const std::string& module, Role role, std::vector<std::in
   for (std::size_t i = 0; i < shape.size() && i < found.size(); ++i)
     if (shape[i] < 0) shape[i] = found[i];
   if (found != shape || entry->value.numel() == 0)
-    fail("{}: {}: expected the shape [{}], as the model has it, found [{}]", source_,
-         shown(Json(entry->stored)), fmt::join(shape, ", "), fmt::join(found, ", "));
+    fail("{}: {}: expected the model's shape [{}], found [{}]", source_, shown(Json(entry->stored)),
+         fmt::join(shape, ", "), fmt::join(found, ", "));
   if (rows != nullptr && !entry->by_row) {
     entry->value = rows->to_ours(entry->value);
     entry->by_row = true;
@@ -201,7 +202,7 @@ void Adapter::train(const PretrainedModel& model) {
     if (entry.role != Role::replaced && entry.role != Role::kept) entry.value.set_needs_gradient(true);
   std::set<std::string> own;
   for (const Entry& entry : entries_)
-    // peft keeps the matrix of a head that it adapts, which does not learn.
+    // peft stores the matrix of an adapted head, although it is not trained.
     if (entry.role == Role::replaced && !entry.stored.ends_with(".base_layer.weight"))
       for (const std::string& spelling : names_in_model(entry.name, model.family().prefix))
         own.insert(spelling);
@@ -211,7 +212,7 @@ void Adapter::train(const PretrainedModel& model) {
     const auto learns = [&](const std::string& name) { return own.contains(model.saved_name(name)); };
     const bool any = !source.frozen && std::ranges::any_of(source.names, learns);
     if (any && model.network()->packed(item.key()))
-      fail("{} is to learn whole, and weights as {} do not learn", source.names.front(),
+      fail("{} cannot be trained whole, because {} weights are not trainable", source.names.front(),
            name(model.weights()));
     item.value().set_needs_gradient(any);
     if (!any) continue;
@@ -266,11 +267,11 @@ void Adapter::save(const PretrainedModel& model, const fs::path& directory) cons
   std::map<std::string, Tensor> tensors = stored(model, [](const Tensor& t) { return t.detach(); });
   for (const Entry& entry : entries_) {
     Tensor& tensor = tensors[entry.stored];
-    if (!tensor.defined()) tensor = entry.value;  // a second name of what the model has once
+    if (!tensor.defined()) tensor = entry.value;  // a second name for a tensor that the model has once
     tensor = tensor.to(entry.type);
   }
   Json fields = config_.fields().json();
-  if (!first_factors_.empty()) make_whole(tensors, fields);
+  if (!first_factors_.empty()) to_plain_lora(tensors, fields);
   write_tensors(directory / "adapter_model.safetensors", tensors);
   write_file_atomically(directory / "adapter_config.json", fields.dump(2) + "\n");
 }
@@ -283,7 +284,7 @@ void Adapter::restore(PretrainedModel& model, const fs::path& directory) {
     const auto found =
         std::ranges::find_if(other.entries_, [&](const Entry& e) { return e.stored == entry.stored; });
     Tensor value = found == other.entries_.end() ? Tensor() : found->value;
-    if (value.defined() && first_factors_.contains(entry.name)) {  // the first half (make_whole)
+    if (value.defined() && first_factors_.contains(entry.name)) {  // the first half (to_plain_lora)
       const std::int64_t dimension = entry.role == Role::a ? 0 : 1;
       value = value.narrow(dimension, 0, value.size(dimension) / 2);
     }

@@ -9,7 +9,7 @@
 namespace attend {
 namespace {
 
-// Fields that make another function of the factors.
+// Options that change how the factors are used.
 constexpr const char* variants[] = {
     "use_qalora",        "use_bdlora",  "alora_invocation_tokens", "arrow_config",  "layer_replication",
     "monteclora_config", "kasa_config", "target_parameters",       "velora_config", "trainable_token_indices",
@@ -24,12 +24,12 @@ bool full_match(const std::string& expression, const std::string& text, const st
   return !found.empty();
 }
 
-// Is it that name, or does it end with it behind a dot?
+// Whether the module is this name, or ends with "." and the name.
 bool ends_with_name(const std::string& module, const std::string& name) {
   return module == name || module.ends_with("." + name);
 }
 
-// The number behind the first name that numbers follow: "bert.encoder.layer.3.output" -> 3.
+// The number after the first numbered name: "bert.encoder.layer.3.output" -> 3.
 std::optional<std::int64_t> layer_of(const std::string& module) {
   for (std::size_t dot = module.find('.'); dot != module.npos; dot = module.find('.', dot + 1)) {
     const std::size_t end = module.find('.', dot + 1);
@@ -55,13 +55,13 @@ bool is_regex(const std::string& target) {
   return target.find_first_of("\\*()[]|^$+?") != target.npos;
 }
 
-// A list of names, or the one expression or "all-linear" as a text.
+// A list of names; or, as a string, a single expression or "all-linear".
 Json targets_json(const std::vector<std::string>& targets) {
   if (targets.size() == 1 && (targets[0] == kAllLinear || is_regex(targets[0]))) return targets[0];
   return targets;
 }
 
-// Where the base lies; null for a model that lies nowhere.
+// The base model's directory; null for a model without one.
 Json place_of(const PretrainedModel& model) {
   if (model.source().empty()) return {};
   return std::filesystem::absolute(model.source()).lexically_normal().string();
@@ -85,7 +85,7 @@ AdapterConfig AdapterConfig::read(const std::filesystem::path& directory) {
   for (const char* name : variants) {
     const Json value = fields.json().value(name, Json());
     if (!value.is_null() && value != false && !(value.is_structured() && value.empty()))
-      fail("{}: {}: this variant of LoRA is not supported, found {}", path.string(), name, shown(value));
+      fail("{}: {}: this variant of LoRA is not supported; found {}", path.string(), name, shown(value));
   }
   return {std::move(fields), kind};
 }

@@ -1,4 +1,4 @@
-// New adapters: which modules they are put beside, and what their numbers are at first.
+// New adapters: the modules that they are attached to, and their initial numbers.
 #include "base/error.h"
 #include "models/adapter.h"
 
@@ -7,7 +7,7 @@
 namespace attend {
 namespace {
 
-// Its numbers follow from the seed and the name, whatever else is drawn.
+// The numbers depend on the seed and the name, not on what else is drawn.
 Generator generator_of(const std::string& name, std::uint64_t seed) {
   std::uint64_t mixed = seed;
   for (const char c : name) mixed = (mixed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -17,7 +17,7 @@ Generator generator_of(const std::string& name, std::uint64_t seed) {
 [[noreturn]] void fail_without_targets(const PretrainedModel& model, const AdapterConfig& config) {
   std::vector<std::string> names;
   for (const OriginalModule& module : original_modules(model)) names.push_back(module.name);
-  fail("an adapter was to be put beside {}, of which {} has none; it has {}",
+  fail("the adapter's targets {} match no module of {}; its modules are {}",
        shown(config.fields().json().value("target_modules", Json())), model.architecture(),
        fmt::join(names, ", "));
 }
@@ -27,7 +27,7 @@ Generator generator_of(const std::string& name, std::uint64_t seed) {
 Adapter Adapter::fresh(const PretrainedModel& model, const AdapterOptions& options, const std::string& task,
                        std::uint64_t seed) {
   if (options.initialization == "pissa" && options.directions)
-    fail("PiSSA and DoRA: expected one of them, for a matrix that loses a part has other lengths");
+    fail("PiSSA and DoRA cannot be combined: PiSSA changes the lengths of the matrix's rows");
   Adapter adapter(AdapterConfig::make(options, model, task));
   std::vector<OriginalModule> adapted;
   if (adapter.has_virtual_tokens()) {
@@ -49,7 +49,7 @@ Adapter Adapter::fresh(const PretrainedModel& model, const AdapterOptions& optio
   };
   for (const auto& [name, weight] : model.by_checkpoint_name([](auto&, const Tensor& w) { return w; }, false))
     if (learns(name)) {
-      // A bias beside an adapted matrix lies within what peft has put around that.
+      // The bias of an adapted matrix is inside peft's wrapper of the module.
       std::string stored = name;
       const bool wrapped =
           name.ends_with(".bias") &&
@@ -107,7 +107,7 @@ void Adapter::draw(const OriginalModule& module, const PretrainedModel& model, s
   else if (initialization == "gaussian")
     a.normal_(0, 1 / static_cast<double>(rank), generator);
   else if (initialization == "pissa")
-    take_principal_part(module, model, a, b);
+    pissa_init(module, model, a, b);
   else
     fail("init_lora_weights: expected default, gaussian or pissa, found {}", shown(Json(initialization)));
   add(module, ".lora_A.weight", Role::a, a);
@@ -120,15 +120,13 @@ void Adapter::draw(const OriginalModule& module, const PretrainedModel& model, s
   }
 }
 
-void Adapter::take_principal_part(const OriginalModule& module, const PretrainedModel& model, Tensor& a,
-                                  Tensor& b) {
+void Adapter::pissa_init(const OriginalModule& module, const PretrainedModel& model, Tensor& a, Tensor& b) {
   if (model.network()->packed(module.parameter))
-    fail("{}: PiSSA takes a part of the matrix away, and weights as {} stay as they are", module.name,
-         name(model.weights()));
+    fail("{}: PiSSA changes the matrix, but {} weights cannot change", module.name, name(model.weights()));
   const Tensor rows = parameter_of(model, module).narrow(0, module.first, module.out);  // in our order
   const std::int64_t rank = a.size(0);
   if (rank > std::min(module.in, module.out))
-    fail("{}: PiSSA: a rank of {} is more than the matrix [{}, {}] has", module.name, rank, module.out,
+    fail("{}: PiSSA: the rank {} is larger than that of the matrix [{}, {}]", module.name, rank, module.out,
          module.in);
   const auto [left, values, right] = ops::svd(rows, /*full_matrices=*/false);
   const Tensor root = (values.narrow(0, 0, rank) / config_.scale_of(module.name, rank)).sqrt();
@@ -139,7 +137,7 @@ void Adapter::take_principal_part(const OriginalModule& module, const Pretrained
   first_factors_[module.name] = {a.clone(), b.clone()};
 }
 
-void Adapter::make_whole(std::map<std::string, Tensor>& tensors, Json& fields) const {
+void Adapter::to_plain_lora(std::map<std::string, Tensor>& tensors, Json& fields) const {
   for (const auto& [name, factors] : first_factors_) {
     Tensor& a = tensors.at("base_model.model." + name + ".lora_A.weight");
     Tensor& b = tensors.at("base_model.model." + name + ".lora_B.weight");

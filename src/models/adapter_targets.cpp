@@ -21,7 +21,7 @@ const std::map<std::string, Targets, std::less<>>& table() {
   static const Targets neox{{"query_key_value"}, {{"query_key_value", "dense_4h_to_h"}, {"dense_4h_to_h"}}};
   static const Targets lin{{"q_lin", "v_lin"}, {{"k_lin", "v_lin", "lin2"}, {"lin2"}}};
   static const std::map<std::string, Targets, std::less<>> all = {
-      // As in peft's tables; IA3's of xlm-roberta and electra are bert's.
+      // As in peft's tables; for IA3, xlm-roberta and electra are like bert.
       {"bert", bert},
       {"roberta", bert},
       {"xlm-roberta", bert},
@@ -49,11 +49,11 @@ const std::map<std::string, Targets, std::less<>>& table() {
       {"gpt_neox", neox},
       {"bloom", {{"query_key_value"}, {{"query_key_value", "mlp.dense_4h_to_h"}, {"mlp.dense_4h_to_h"}}}},
       {"falcon", neox},
-      {"mpt", {{"Wqkv"}, {{"Wqkv", "down_proj"}, {"down_proj"}}}},  // IA3's peft does not know
+      {"mpt", {{"Wqkv"}, {{"Wqkv", "down_proj"}, {"down_proj"}}}},  // peft has no IA3 targets for it
       {"stablelm", qwen},
       {"opt", {{"q_proj", "v_proj"}, {{"q_proj", "k_proj", "fc2"}, {"fc2"}}}},
-      {"codegen", {{"qkv_proj"}, {{"qkv_proj", "fc_out"}, {"fc_out"}}}},  // IA3's is as GPT-J's
-      // Families that peft does not know.
+      {"codegen", {{"qkv_proj"}, {{"qkv_proj", "fc_out"}, {"fc_out"}}}},  // for IA3 like GPT-J
+      // Families that peft does not support.
       {"attend-gpt3", gpt2},
       {"openai-gpt", gpt2},
       {"phi3", {{"qkv_proj"}, {{"qkv_proj", "down_proj"}, {"down_proj"}}}},
@@ -100,8 +100,7 @@ const std::map<std::string, Targets, std::less<>>& table() {
 const Targets& find_targets(std::string_view model_type) {
   const auto found = table().find(model_type);
   if (found == table().end())
-    fail("{}: there is no default for what an adapter is put beside: name modules (--lora-targets)",
-         model_type);
+    fail("{}: this model type has no default target modules; name them (--lora-targets)", model_type);
   return found->second;
 }
 

@@ -1,5 +1,5 @@
-// The default target modules of an adapter for each family: peft's, and for families that it does not know
-// the same parts.
+// The default target modules of an adapter for each family: peft's, and the same parts in families that peft
+// does not support.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct Ia3Targets {
   std::vector<std::string> all, feed_forward;  // the second: those whose input is scaled
 };
 
-// Error for an unknown family.
+// An Error for an unknown family.
 std::vector<std::string> default_lora_targets(std::string_view model_type);
 Ia3Targets default_ia3_targets(std::string_view model_type);
 

@@ -11,16 +11,16 @@ constexpr const char* kName = "prompt_embeddings";
 const char* no_prefix(const StackSpec& stack) {
   const AttentionSpec& attention = stack.layers.front().self_attention;
   if (stack.two_streams || stack.memory || stack.looks_back || attention.empty_keys > 0)
-    return "it has memories there";
+    return "it has memories in that place";
   if (attention.blocks) return "its attention is sparse, in blocks";
   if (attention.distance) return "its distances need more than keys and values";
   return nullptr;
 }
 
-// Why a stack cannot have vectors in the place of tokens'; null: it can.
+// Why a stack cannot have vectors instead of tokens; null: it can.
 const char* no_prompt(const StackSpec& stack) {
-  if (stack.patches) return "it reads pictures";
-  if (stack.two_streams || stack.memory || stack.looks_back) return "it has memories there";
+  if (stack.patches) return "it reads images";
+  if (stack.two_streams || stack.memory || stack.looks_back) return "it has memories in that place";
   if (stack.layers.front().self_attention.blocks) return "its attention is sparse, in blocks";
   return nullptr;
 }
@@ -29,8 +29,7 @@ const char* no_prompt(const StackSpec& stack) {
 
 void Adapter::attach_virtual_tokens(const PretrainedModel& model, std::int64_t index, double share) {
   if (share != 1)
-    fail("{}: expected the whole adapter, for virtual tokens cannot be there in part, found a share of {}",
-         source_, share);
+    fail("{}: expected the weight 1, because virtual tokens cannot be scaled, found {}", source_, share);
   if (config_.kind() == AdapterConfig::Kind::prompt)
     attach_prompt(model, index);
   else
@@ -42,11 +41,11 @@ void Adapter::attach_prefix(const PretrainedModel& model, std::int64_t index) {
   StackImpl& stack = net->decoder ? *net->decoder : *net->encoder;
   const AttentionSpec& attention = stack.spec().layers.front().self_attention;
   if (const char* reason = no_prefix(stack.spec()))
-    fail("{}: no prefix can stand before the texts of {} ({}): {}", source_, model.architecture(),
+    fail("{}: {} ({}) cannot have a prefix before its texts: {}", source_, model.architecture(),
          model.source(), reason);
   const auto places = 2 * static_cast<std::int64_t>(stack.spec().layers.size());
   const std::int64_t width = attention.key_width();
-  // peft deals the layers of a pair of stacks out two by two, so that each is there twice.
+  // peft counts the layers of a pair of stacks in twos, so each layer appears twice.
   stack.prefixes.push_back({.adapter = index,
                             .numbers = shaped(kName, Role::virtual_tokens, {-1, places * width}),
                             .places = places,
@@ -57,11 +56,11 @@ void Adapter::attach_prompt(const PretrainedModel& model, std::int64_t index) {
   const auto net = model.network().ptr();
   StackImpl& stack = net->encoder ? *net->encoder : *net->decoder;
   if (const char* reason = no_prompt(stack.spec()))
-    fail("{}: no virtual tokens can stand before the texts of {} ({}): {}", source_, model.architecture(),
+    fail("{}: {} ({}) cannot have virtual tokens before its texts: {}", source_, model.architecture(),
          model.source(), reason);
   const std::int64_t width = stack.embeddings->tokens.size(1),
                      count = config_.fields().integer({"num_virtual_tokens"}, {}, 1, 1 << 16);
-  // peft keeps a second half for the decoder of a pair of stacks, which nothing reads.
+  // For a pair of stacks, peft stores a second half for the decoder, which is never used.
   const std::int64_t halves = net->is_encoder_decoder() ? 2 : 1;
   stack.embeddings->prompts.push_back(
       {.adapter = index,

@@ -1,4 +1,4 @@
-// ALBERT: Lan et al. 2019, arXiv:1909.11942: BERT whose layers share their weights, over narrow embeddings.
+// ALBERT: Lan et al. 2019, arXiv:1909.11942: BERT with layers that share weights, and narrow embeddings.
 // Checkpoints: albert/albert-*-v{1,2}.
 #include "models/bert_encoder.h"
 
@@ -16,7 +16,7 @@ constexpr BertRelative albert_relative = {.vocabulary = 30000,
                                           .embedding_size = true,
                                           .distances = true};
 
-// Layer i belongs to group i / (layers / groups); a group is `inner` layers one behind the other.
+// Layer i belongs to group i / (layers / groups); a group is a sequence of `inner` layers.
 void share_layers(StackSpec& stack, std::int64_t groups, std::int64_t inner) {
   const auto layers = static_cast<std::int64_t>(stack.layers.size());
   stack.quirks.layers_per_state = inner;
@@ -28,7 +28,7 @@ void share_layers(StackSpec& stack, std::int64_t groups, std::int64_t inner) {
 ModelSpec albert_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
   model.encoder = bert_encoder(config, albert_relative);
-  // Its embeddings always go through a matrix, even to the same width.
+  // Its embeddings always have a projection, even to the same width.
   model.encoder->embeddings.projected_width = model.encoder->width();
   for (LayerSpec& each : model.encoder->layers) {
     each.feed_forward_result_dropout = 0;

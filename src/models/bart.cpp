@@ -26,7 +26,7 @@ ModelSpec bart_spec(const Fields& config, std::string_view architecture) {
   return bart_model(config, architecture, bart_relative, learned_positions(config, bart_relative, 2));
 }
 
-// Labels begin with no token of their own: the language, their last, comes first.
+// Labels have no start token: the decoder input starts with their last token, the language.
 template <const SequenceToSequenceRelative& relative>
 ModelSpec many_languages_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model = bart_model(config, architecture, relative, learned_positions(config, relative, 2));
@@ -34,7 +34,7 @@ ModelSpec many_languages_spec(const Fields& config, std::string_view architectur
   return model;
 }
 
-// The ids as fairseq has them.
+// The special token ids of fairseq.
 Json with_fairseq_ids(Json config) {
   config.update({{"bos_token_id", 0}, {"pad_token_id", 1}, {"eos_token_id", 2}, {"forced_eos_token_id", 2}});
   return config;

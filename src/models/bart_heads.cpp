@@ -24,7 +24,7 @@ ModelSpec bart_model(const Fields& config, std::string_view architecture,
   if (architecture.ends_with("ForConditionalGeneration"))
     model.language_model_head = LanguageModelHeadSpec{
         .transform = {}, .bias = true, .untied = !config.flag({"tie_word_embeddings"}, true)};
-  // A sentence is scored where the decoder has read all of it: at its end token.
+  // A sentence is scored at the decoder's end token, after it has read the whole text.
   const double dropout = read_dropout(config, {"classifier_dropout"}, 0);
   model.score_head = read_score_head(config, architecture,
                                      {.input = HeadInput::end_token,

@@ -14,8 +14,7 @@ PositionSpec read_positions(const Fields& config, const BertRelative& relative) 
   return LearnedPositions{.count = rows - padding - 1, .offset = padding + 1, .skipped_id = padding};
 }
 
-// position_embedding_type: vectors of distances instead of those of positions, which queries look at, or keys
-// as well.
+// position_embedding_type: vectors for distances instead of positions; queries use them, or also keys.
 void read_distances(const Fields& config, StackSpec& stack) {
   const std::string kind = config.text({"position_embedding_type"}, "absolute");
   if (kind == "absolute") return;
@@ -33,7 +32,7 @@ void read_distances(const Fields& config, StackSpec& stack) {
 std::optional<AttentionSpec> read_cross_attention(const Fields& config, AttentionSpec attention) {
   if (!config.flag({"add_cross_attention"}, false)) return {};
   if (!attention.causal)
-    fail("{}: add_cross_attention: only a decoder reads an encoder, and is_decoder is false",
+    fail("{}: add_cross_attention: only a decoder can read an encoder, but is_decoder is false",
          config.source());
   attention.causal = false;
   return attention;

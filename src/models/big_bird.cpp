@@ -1,5 +1,5 @@
-// BigBird: Zaheer et al. 2020, arXiv:2007.14062: BERT whose attention is block-sparse, so that texts may be
-// long. Checkpoints: google/bigbird-roberta-*.
+// BigBird: Zaheer et al. 2020, arXiv:2007.14062: BERT with block-sparse attention for long texts.
+// Checkpoints: google/bigbird-roberta-*.
 #include "base/error.h"
 #include "models/bert_encoder.h"
 
@@ -18,9 +18,9 @@ ModelSpec big_bird_spec(const Fields& config, std::string_view architecture) {
     fail("{}: attention_type: expected block_sparse or original_full, found \"{}\"", config.source(), kind);
   for (LayerSpec& layer : stack.layers) {
     layer.self_attention.input_bias = config.flag({"use_bias"}, true);
-    // In the original of transformers 4.57 what an encoder says takes the place of the decoder's own text.
+    // In transformers 4.57, cross-attention replaces the decoder's own text.
     layer.cross_attention.reset();
-    // Blocks look ahead: a decoder does without them. (The original lets it look ahead where a text is long.)
+    // Blocks look ahead, so a decoder has none. (The original lets it look ahead if a text is long.)
     if (kind == "block_sparse" && !layer.self_attention.causal)
       layer.self_attention.blocks =
           BlockSparse{.size = config.integer({"block_size"}, 64, 1, 1 << 20),
@@ -51,7 +51,7 @@ ModelSpec big_bird_spec(const Fields& config, std::string_view architecture) {
         ScoreHeadSpec::Block{layer.feed_forward, layer.norm, layer.feed_forward_result_dropout};
     model.score_head->question_end = config.integer({"sep_token_id"}, 66, 0);
   }
-  // Stored with every other head, used by few.
+  // Checkpoints contain it for every other head, although few heads use it.
   model.pooler = architecture != "BigBirdForQuestionAnswering";
   return model;
 }

@@ -1,4 +1,5 @@
-// BioGPT: Luo et al. 2022, arXiv:2210.10341: a language model of medicine. Checkpoints: microsoft/biogpt*.
+// BioGPT: Luo et al. 2022, arXiv:2210.10341: a language model for biomedical text. Checkpoints:
+// microsoft/biogpt*.
 #include "models/fairseq_decoder.h"
 #include "models/gpt_decoder.h"
 

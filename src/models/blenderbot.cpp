@@ -1,4 +1,4 @@
-// BlenderBot: Roller et al. 2020, arXiv:2004.13637: it answers what a person says. The small one has BART's
+// BlenderBot: Roller et al. 2020, arXiv:2004.13637: a model for conversations. The small one has BART's
 // norms. Checkpoints: facebook/blenderbot-*, facebook/blenderbot_small-90M.
 #include "models/encoder_decoder.h"
 
@@ -33,7 +33,7 @@ ModelSpec small_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model =
       bart_model(config, architecture, small_relative, learned_positions(config, small_relative, 0));
   model.decoder->embeddings.norm_before_positions = true;
-  model.decoder->embeddings.scale = 1;  // whatever scale_embedding says: that is the encoder's alone
+  model.decoder->embeddings.scale = 1;  // whatever scale_embedding says: that applies only to the encoder
   return model;
 }
 
@@ -46,7 +46,7 @@ Json with_blenderbot_ids(Json config) {
   return config;
 }
 
-// As facebook/blenderbot-400M-distill and blenderbot-3B.
+// Like facebook/blenderbot-400M-distill and blenderbot-3B.
 Json fresh_blenderbot(std::string_view preset) {
   SequenceToSequenceRelative size = blenderbot_relative;
   size.scales_embeddings = true;

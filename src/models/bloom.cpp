@@ -1,6 +1,6 @@
-// BLOOM: BigScience Workshop 2022, arXiv:2211.05100: GPT-2's blocks with ALiBi in place of positions and a
-// norm behind the embeddings. Checkpoints: bigscience/bloom*, bigscience/bloomz*. MPT: MosaicML 2023,
-// https://github.com/mosaicml/llm-foundry: ALiBi without any bias. Checkpoints: mosaicml/mpt-7b*,
+// BLOOM: BigScience Workshop 2022, arXiv:2211.05100: GPT-2's blocks with ALiBi instead of positions, and a
+// norm after the embeddings. Checkpoints: bigscience/bloom*, bigscience/bloomz*. MPT: MosaicML 2023,
+// https://github.com/mosaicml/llm-foundry: ALiBi, no biases. Checkpoints: mosaicml/mpt-7b*,
 // mosaicml/mpt-30b*.
 #include "models/gpt_decoder.h"
 
@@ -14,7 +14,7 @@ constexpr GptRelative bloom_relative = {
 constexpr GptRelative mpt_relative = {
     .vocabulary = 50368, .width = 2048, .layers = 24, .heads = 16, .dropout = 0};
 
-// The fields under the names that most families have.
+// Copies fields to the names that most families use.
 Fields with_usual_names(const Fields& config,
                         std::initializer_list<std::pair<const char*, const char*>> names) {
   Json fields = config.json();
@@ -24,7 +24,7 @@ Fields with_usual_names(const Fields& config,
   return {fields, config.source()};
 }
 
-// A decoder with ALiBi whose feed-forward layers are four times as wide as it is.
+// A decoder with ALiBi whose feed-forward layers are four times as wide as the model.
 ModelSpec linear_model(const Fields& config, std::string_view architecture, const GptRelative& relative) {
   ModelSpec model = gpt_model(config, architecture, relative);
   StackSpec& stack = *model.decoder;
@@ -73,7 +73,7 @@ std::vector<WeightName> bloom_weights(const ModelSpec& model) {
   return with_gpt_heads(model, std::move(table));
 }
 
-// The original has ALiBi with slopes of at most 8 places, and no biases, whatever config.json says of them.
+// The original always has ALiBi with alibi_bias_max 8, and no biases, whatever config.json says.
 ModelSpec mpt_spec(const Fields& given, std::string_view architecture) {
   const Fields config = with_usual_names(
       given,

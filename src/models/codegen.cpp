@@ -1,5 +1,5 @@
-// CodeGen: Nijkamp et al. 2022, arXiv:2203.13474: GPT-J's blocks over programs; queries, values and keys are
-// one matrix, in four groups of heads as four processors had them. Checkpoints: Salesforce/codegen-*.
+// CodeGen: Nijkamp et al. 2022, arXiv:2203.13474: GPT-J's blocks for programs. Queries, values and keys are
+// one matrix in four groups of heads, one for each processor in training. Checkpoints: Salesforce/codegen-*.
 #include "base/error.h"
 #include "models/gpt_decoder.h"
 

@@ -23,7 +23,7 @@ void copy_whole(const fs::path& from, const fs::path& to) {
   write_file_atomically(to, read_file(from));
 }
 
-// The regular files of a folder; none if there is no such folder.
+// The regular files of a folder; none if it does not exist.
 std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> names;
   std::error_code missing;
@@ -32,12 +32,12 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   return names;
 }
 
-// sentence_bert_config.json, sentence_xlnet_config.json and so on, whatever the family.
+// sentence_bert_config.json, sentence_xlnet_config.json and so on, for any family.
 bool is_sentence_config(const std::string& name) {
   return name.starts_with("sentence_") && name.ends_with("_config.json");
 }
 
-// What a GGUF file says, as files.
+// Writes the contents of a GGUF file as files.
 void write_companions(const fs::path& gguf, const fs::path& to) {
   if (gguf_tokenizer_facts(gguf)) {
     Tokenizer::from_file(gguf).save(to / tokenizers::file_names::tokenizer_json);

@@ -6,10 +6,10 @@
 
 namespace attend {
 
-// Copies the tokenizer's files, chat templates, how pictures are prepared (preprocessor_config.json) and
-// sentence-transformers' files with the folders that modules.json names; each is complete under its name or
-// not there, and what `from` does not have is no error. generation_config.json is PretrainedModel::save's.
-// Nothing happens if both are the same directory. Error if modules.json names a folder outside of `from`.
+// Copies the tokenizer's files, chat templates, preprocessor_config.json and sentence-transformers' files
+// with the folders that modules.json names. Each file is written completely or not at all; files that `from`
+// lacks are no error. PretrainedModel::save writes generation_config.json. Does nothing if both directories
+// are the same. An Error if modules.json names a folder outside of `from`.
 void copy_companions(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace attend

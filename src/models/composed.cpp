@@ -1,6 +1,6 @@
-// An encoder of one family and a decoder of another, as transformers' EncoderDecoderModel and
-// VisionEncoderDecoderModel put them together: Rothe et al. 2019, arXiv:1907.12461; Li et al. 2021,
-// arXiv:2109.10282. config.json holds those of the two.
+// An encoder of one family with a decoder of another, like transformers' EncoderDecoderModel and
+// VisionEncoderDecoderModel: Rothe et al. 2019, arXiv:1907.12461; Li et al. 2021, arXiv:2109.10282.
+// config.json contains the configs of both.
 #include "base/error.h"
 #include "models/head.h"
 
@@ -40,7 +40,8 @@ ModelSpec composed_spec(const Fields& config, std::string_view architecture) {
   const Family &reads = find_family(first), &writes = find_family(second);
   ModelSpec model = read_decoder(second, writes);
   model.encoder = read_encoder(first, reads, architecture == "VisionEncoderDecoderModel").encoder;
-  // tie_encoder_decoder: every matrix that both have is one (Rothe et al., section 2.3: "shared").
+  // tie_encoder_decoder: encoder and decoder share all matrices that both have (Rothe et al., section 2.3:
+  // "shared").
   model.share_embeddings = config.flag({"tie_encoder_decoder"}, false);
   model.encoder_family = reads.model_type;
   model.decoder_family = writes.model_type;
@@ -51,7 +52,7 @@ ModelSpec composed_spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-// The rows of a family for one stack, under the names that begin with its part's.
+// Adds the rows of a family for one stack, with names that begin with `part`.
 void add_rows(std::vector<WeightName>& table, const std::string& part, std::string_view strip,
               std::vector<WeightName> rows) {
   constexpr std::string_view either = "{encoder|decoder}";
@@ -70,8 +71,8 @@ void add_rows(std::vector<WeightName>& table, const std::string& part, std::stri
   }
 }
 
-// Lets what the encoder has in common with the decoder be read from there, where transformers stores it. The
-// names that begin with the encoder's stay known.
+// Makes the encoder's shared weights read from the decoder, where transformers stores them. The encoder's
+// names stay known.
 void tie_rows(std::vector<WeightName>& table, std::string_view writer_prefix) {
   const std::string there = fmt::format("decoder.{}.", writer_prefix);
   const std::vector<WeightName> all = table;

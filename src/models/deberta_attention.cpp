@@ -31,7 +31,7 @@ void disentangle(const Fields& config, StackSpec& encoder) {
   if (!config.flag({"position_biased_input"}, true)) encoder.embeddings.positions = {};
   const bool content_to_position = looks(config, "c2p"), position_to_content = looks(config, "p2c");
   const bool relative = config.flag({"relative_attention"}, false);
-  // Every way of looking adds to the scores, and is taken out of them again by the scale.
+  // Every way of attending adds to the scores, and the scale divides by the number of ways.
   const double ways = 1.0 + (content_to_position ? 1 : 0) + (position_to_content ? 1 : 0);
   for (LayerSpec& layer : encoder.layers) {
     AttentionSpec& attention = layer.self_attention;
@@ -58,10 +58,10 @@ void add_deberta_head(const Fields& config, std::string_view architecture, Model
   const LayerSpec& layer = model.encoder->layers.front();
   if (architecture.ends_with("ForMaskedLM")) {
     model.language_model_head = masked_language_model(config, layer.feed_forward.activation, layer.norm);
-    // The newer head knows no other matrix than the embeddings, whatever tie_word_embeddings says.
+    // The newer head always uses the embedding matrix, whatever tie_word_embeddings says.
     if (model.quirks.other_names) model.language_model_head->untied = false;
     if (model.quirks.other_names && model.encoder->embeddings.projected_width > 0)
-      fail("{}: embedding_size: the head of \"legacy\": false needs one that is hidden_size",
+      fail("{}: embedding_size: with \"legacy\": false the head needs it to equal hidden_size",
            config.source());
   }
   model.score_head =
@@ -74,8 +74,8 @@ void add_deberta_head(const Fields& config, std::string_view architecture, Model
 }
 
 std::vector<WeightName> deberta_weights(const ModelSpec& model) {
-  // One head under two sets of names. Files that hold the second often come with a config that asks for the
-  // first, which transformers then fills with random numbers.
+  // One head under two sets of names. Files with the second set often have a config that asks for the first,
+  // which transformers then fills with random numbers.
   const std::string legacy = "cls.predictions.", now = "lm_predictions.lm_head.";
   const std::string legacy_transform = legacy + "transform.";
   const auto either = [&](const std::string& first, const std::string& second, const std::string& ours) {

@@ -5,12 +5,12 @@
 
 namespace attend {
 
-// Adds what the config says of relative positions (c2p, p2c) to the layers, and takes absolute ones away
-// where it says so. Spans are linear.
+// Adds the relative positions of the config (c2p, p2c) to the layers, and removes absolute ones if the config
+// says so. Spans are linear.
 void disentangle(const Fields& config, StackSpec& encoder);
 // The head of the architecture, if it has one.
 void add_deberta_head(const Fields& config, std::string_view architecture, ModelSpec& model);
-// All names but those of the projections inside attention.
+// All names except those of the projections inside attention.
 std::vector<WeightName> deberta_weights(const ModelSpec& model);
 std::vector<std::string_view> deberta_ignored();
 

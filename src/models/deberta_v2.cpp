@@ -1,5 +1,5 @@
-// DeBERTa v2 and v3: He et al. 2020, arXiv:2006.03654, and 2021, arXiv:2111.09543: attention to what a token
-// is and how far away, apart. Checkpoints: microsoft/deberta-v2-*, microsoft/deberta-v3-*,
+// DeBERTa v2 and v3: He et al. 2020, arXiv:2006.03654, and 2021, arXiv:2111.09543: separate attention to
+// content and to relative position. Checkpoints: microsoft/deberta-v2-*, microsoft/deberta-v3-*,
 // microsoft/mdeberta-v3-base.
 #include "base/error.h"
 #include "models/bert_encoder.h"

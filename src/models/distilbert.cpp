@@ -1,4 +1,4 @@
-// DistilBERT: Sanh et al. 2019, arXiv:1910.01108: BERT of half the depth, without token types and pooler.
+// DistilBERT: Sanh et al. 2019, arXiv:1910.01108: BERT with half the layers, without token types and pooler.
 // Checkpoints: distilbert/*.
 #include "models/bert_encoder.h"
 

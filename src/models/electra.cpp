@@ -1,5 +1,5 @@
-// ELECTRA: Clark et al. 2020, arXiv:2003.10555: BERT's encoder trained to tell which tokens a small generator
-// has replaced. Checkpoints: google/electra-*-{discriminator,generator}.
+// ELECTRA: Clark et al. 2020, arXiv:2003.10555: BERT's encoder, trained to detect the tokens that a small
+// generator has replaced. Checkpoints: google/electra-*-{discriminator,generator}.
 #include "models/bert_encoder.h"
 #include "models/summary.h"
 
@@ -65,8 +65,8 @@ std::vector<WeightName> electra_weights(const ModelSpec& model) {
   return table;
 }
 
-// The discriminators; beside each the generator that goes with it: a quarter as wide (the paper's
-// section 3.2), over embeddings of the same width, which the two share.
+// The discriminators, each with its generator: a quarter as wide (section 3.2 of the paper), with embeddings
+// of the same width, which the two share.
 Json fresh_electra(std::string_view preset) {
   const bool generator = preset.ends_with("-generator");
   BertRelative size = sized(electra_relative, preset.substr(0, preset.find('-')));

@@ -21,7 +21,7 @@ ExpertsSpec read_experts(const Fields& config, std::int64_t count, std::int64_t 
   experts.count = config.integer({"num_experts", "num_local_experts"}, count, 1, 1 << 16);
   experts.chosen = config.integer({"num_experts_per_tok"}, chosen);
   if (experts.chosen > experts.count)
-    fail("{}: num_experts_per_tok: expected at most the {} experts that there are, found {}", config.source(),
+    fail("{}: num_experts_per_tok: expected at most the number of experts, {}, found {}", config.source(),
          experts.count, experts.chosen);
   return experts;
 }

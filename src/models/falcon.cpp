@@ -1,6 +1,6 @@
-// Falcon: Almazrouei et al. 2023, arXiv:2311.16867: attention and feed-forward side by side, and one head of
-// keys for all heads of queries (Shazeer 2019, arXiv:1911.02150) or a few; positions turn, or are ALiBi's.
-// Checkpoints: tiiuae/falcon-7b*, tiiuae/falcon-40b*, tiiuae/falcon-rw-1b.
+// Falcon: Almazrouei et al. 2023, arXiv:2311.16867: attention and feed-forward in parallel, and one key head
+// (Shazeer 2019, arXiv:1911.02150) or a few for all query heads; rotary positions or ALiBi. Checkpoints:
+// tiiuae/falcon-7b*, tiiuae/falcon-40b*, tiiuae/falcon-rw-1b.
 #include "base/error.h"
 #include "models/gpt_decoder.h"
 #include "models/rotary_fields.h"
@@ -13,7 +13,7 @@ namespace {
 constexpr GptRelative falcon_relative = {
     .vocabulary = 65024, .width = 4544, .layers = 32, .heads = 71, .dropout = 0};
 
-// How the parts of a layer stand to each other. Error for what the original builds and cannot compute.
+// The structure of a layer. An Error for structures that the original can build but not compute.
 struct Shape {
   bool newer, parallel, two_norms;
   std::int64_t key_heads;
@@ -30,7 +30,7 @@ Shape read_shape(const Fields& config, std::int64_t heads) {
     fail("{}: parallel_attn: only true is supported with new_decoder_architecture", config.source());
   if (norms && shape.parallel && (shape.newer ? *norms > 2 : *norms == 2))
     fail("{}: num_ln_in_parallel_attn: expected {}, found {}", config.source(),
-         shape.newer ? "1 or 2" : "another number than 2 without new_decoder_architecture", *norms);
+         shape.newer ? "1 or 2" : "a number other than 2 without new_decoder_architecture", *norms);
   const std::int64_t given = config.integer({"num_kv_heads"}, heads);
   if (shape.newer)
     shape.key_heads = given;
@@ -47,7 +47,7 @@ Shape read_shape(const Fields& config, std::int64_t heads) {
   return shape;
 }
 
-// Keys turn, or scores grow with the place of the key.
+// Rotary positions, or ALiBi.
 void read_positions(const Fields& config, StackSpec& stack) {
   constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
   const AttentionSpec& first = stack.layers.front().self_attention;
@@ -79,7 +79,7 @@ ModelSpec falcon_spec(const Fields& given, std::string_view architecture) {
     attention.key_heads = shape.key_heads;
     attention.input_bias = attention.output_bias = layer.feed_forward.bias = biases;
     attention.quirks.padding_sees_all = true;
-    // The original drops weights with ALiBi only.
+    // The original has attention dropout only with ALiBi.
     attention.dropout = linear ? attention_dropout : 0;
     layer.feed_forward.width = config.integer({"ffn_hidden_size"}, 4 * stack.width());
     layer.feed_forward.activation = read_activation(config, {"activation"}, "gelu");

@@ -10,9 +10,8 @@ namespace {
 [[noreturn]] void fail_without_labels(const PretrainedModel& model) {
   Transformer net = model.network();
   const std::set<std::string> names = label_inputs(net);
-  if (names.empty())
-    fail("gradients are those of the loss, and {} has no head with one", model.architecture());
-  fail("gradients are those of the loss: expected the input{} {}", names.size() == 1 ? "" : "s",
+  if (names.empty()) fail("gradients need a loss, but {} has no head with a loss", model.architecture());
+  fail("gradients need the loss: expected the input{} {}", names.size() == 1 ? "" : "s",
        fmt::join(names, " and "));
 }
 
@@ -40,7 +39,7 @@ bool takes_types(const StackSpec& stack) {
 
 namespace {
 
-// Of every tensor; of one that encoder and decoder share, the sum.
+// The gradients of all tensors; for a tensor that encoder and decoder share, the sum.
 Tensors gradients_of(const PretrainedModel& model) {
   const auto of_stack = [&](bool encoder) {
     return model.by_checkpoint_name(
@@ -57,12 +56,12 @@ Tensors gradients_of(const PretrainedModel& model) {
   return all;
 }
 
-// Row b of every input and output is computed with adapter number adapters[b] (-1: none).
+// Computes row b of every input and output with adapter number adapters[b] (-1: none).
 Tensors run_by_adapter(const PretrainedModel& model, Tensors inputs, const Tensor& adapters,
                        const ForwardOptions& options) {
   inputs.erase("adapters");
   const std::int64_t B = inputs.begin()->second.size(0);
-  if (options.gradients) fail("adapters: expected no gradients beside it");
+  if (options.gradients) fail("adapters: gradients are not supported with this input");
   if (adapters.dim() != 1 || adapters.size(0) != B || !ops::is_integer(adapters.type(), false))
     fail("adapters: expected a number for each of {} rows, found shape [{}]", B,
          fmt::join(adapters.sizes(), ", "));
@@ -76,15 +75,15 @@ Tensors run_by_adapter(const PretrainedModel& model, Tensors inputs, const Tenso
     ForwardOptions with_it = options;
     with_it.adapter = number;
     for (const auto& [name, tensor] : run_forward(model, theirs, with_it)) {
-      if (tensor.dim() == 0 || tensor.size(0) != rows.size(0)) continue;  // a loss: of this part alone
+      if (tensor.dim() == 0 || tensor.size(0) != rows.size(0)) continue;  // a loss: of this part only
       if (Tensor& whole = outputs[name]; !whole.defined()) {
         std::vector<std::int64_t> shape = tensor.sizes().vec();
         shape[0] = B;
         whole = ops::zeros(shape, tensor.type());
       } else if (whole.sizes().slice(1) != tensor.sizes().slice(1)) {
         fail(
-            "adapters: their prompts are of different lengths, or their labels of different numbers, and so "
-            "are the results: expected one at a time");
+            "adapters: expected one adapter per call: these have prompts of different lengths, or different "
+            "numbers of labels, so their results have different shapes");
       }
       outputs[name].index_copy_(0, rows, tensor);
     }

@@ -5,7 +5,7 @@
 namespace attend {
 namespace {
 
-// The mean over hidden pixels, as the original has it.
+// The mean over hidden pixels, as in the original.
 Tensor reconstruction_loss(const ImageBatch& images, const Tensor& made, const PatchEmbeddings& patches) {
   const PatchSpec& spec = patches->spec();
   const Tensor distance = reconstruction_distance(images, made, patches);
@@ -62,7 +62,7 @@ Result forward_images(const PretrainedModel& model, const Tensors& inputs, const
   const auto [rows, columns] = patches->grid(images.pixels);
   const Tensor hidden = net->encode(images, pass);  // [T, d]
   const std::int64_t batch = images.pixels.size(0), length = 1 + rows * columns;
-  // Nothing is padded: every image has as many patches.
+  // No padding: every image has equally many patches.
   const Padded layout(ops::zeros({batch, length}, kLong), {}, "pixel_values");
   const TokenBatch tokens = layout.batch({}, {});
   if (net->pixel_head) {

@@ -11,8 +11,8 @@ std::int64_t padding_of(const Fields& config, std::int64_t vocabulary) {
   return config.integer({"pad_token_id"}, {}, 0, vocabulary - 1);
 }
 
-// shift_tokens_right: the start token, then the labels (or ids) but the last. Marian's and BART's start token
-// is config.json's, mBART's is the last one that is no padding.
+// shift_tokens_right: the start token, then the labels (or ids) without the last. The start token of Marian
+// and BART is that of config.json; mBART's is the last token that is not padding.
 Tensor shift_right(const Tensor& labels, const Fields& config, std::int64_t vocabulary,
                    bool begins_with_last) {
   const std::int64_t pad = padding_of(config, vocabulary);
@@ -28,19 +28,19 @@ Tensor shift_right(const Tensor& labels, const Fields& config, std::int64_t voca
   return ids;
 }
 
-// Are encoder and decoder models of their own, which take what they take alone as well?
+// Whether encoder and decoder are separate models, which also take the inputs that each takes alone.
 bool is_composed(Transformer& net) {
   return !net->spec().encoder_family.empty();
 }
 
-// What the encoder reads: a text, or the patches of images, of which none is padding.
+// The encoder's input: a text, or patches of images, which have no padding.
 struct Source {
   Padded layout;
   Tensor encoded;  // [Ts, d]
   Offsets offsets;
 };
 
-// XLNet where it sees only what stands before, or reads half of the batch backwards.
+// For an XLNet that sees only earlier tokens, or reads half of the batch backwards.
 Tensor encode_stream(Transformer& net, const Tensors& inputs, const Padded& layout, Pass& pass) {
   const Streams streams(layout, inputs, net->encoder->spec(), {}, false);
   const auto real = [&](const Tensor& rows) {
@@ -88,12 +88,12 @@ std::set<std::string> pair_inputs(Transformer& net) {
   return known;
 }
 
-// A decoder's rows where some keys are hidden from all: seen [B, L] bool.
-std::shared_ptr<const VisibleRows> hide_keys(const Tensor& seen) {
+// A decoder's rows if some keys are hidden from all rows: seen [B, L] bool.
+std::shared_ptr<const KeyMask> hide_keys(const Tensor& seen) {
   const std::int64_t L = seen.size(1);
   constexpr double lowest = std::numeric_limits<float>::lowest();
   const Tensor later = ops::full({L, L}, -std::numeric_limits<double>::infinity(), kFloat).triu(1);
-  auto visible = std::make_shared<VisibleRows>();
+  auto visible = std::make_shared<KeyMask>();
   for (std::int64_t b = 0; b < seen.size(0); ++b) {
     visible->first.push_back(0);
     visible->count.push_back(L);
@@ -103,8 +103,8 @@ std::shared_ptr<const VisibleRows> hide_keys(const Tensor& seen) {
   return visible;
 }
 
-// Those of the rows of `target`; undefined: none. VisionEncoderDecoderModel has the loss of a decoder alone,
-// for which labels stand one column behind the row that predicts them.
+// The labels of the rows of `target`; undefined: none. VisionEncoderDecoderModel has the loss of a decoder
+// alone: labels are one column after the row that predicts them.
 Tensor labels_of_rows(Transformer& net, const Tensor& labels, const Padded& target, std::int64_t vocabulary) {
   if (!labels.defined()) return labels;
   const Tensor rows = ragged_labels(labels, target, vocabulary);
@@ -125,7 +125,7 @@ Result forward_pair(const PretrainedModel& model, const Tensors& inputs, const F
   Tensor decoder_ids = find(inputs, "decoder_input_ids");
   const bool made = !decoder_ids.defined();
   if (made) {
-    // A model without a language model reads its own input there, shifted.
+    // A model without a language model head reads its own input there, shifted.
     const bool predicts = static_cast<bool>(net->language_model_head);
     if (predicts && !labels.defined()) fail("expected decoder_input_ids or labels");
     if (predicts) check_matrix(labels, "labels");
@@ -136,10 +136,10 @@ Result forward_pair(const PretrainedModel& model, const Tensors& inputs, const F
   const bool whole = counts_padding(inputs) || labels_reach_padding(net, labels, given, net->reads_images());
   const Padded target = whole ? given.whole() : given;
   TokenBatch target_batch = read_text(inputs, target, net->decoder->spec(), "decoder_");
-  if (whole) target_batch.visible = std::make_shared<const VisibleRows>(given.spans());
+  if (whole) target_batch.visible = std::make_shared<const KeyMask>(given.spans());
   const bool masked = find(inputs, "decoder_attention_mask").defined();
   if (made && !masked && is_composed(net) && !net->reads_images()) {
-    // EncoderDecoderModel hides what is padding among inputs that it makes of labels.
+    // EncoderDecoderModel hides padding in inputs that it makes from labels.
     const Tensor seen = decoder_ids.ne(padding_of(model.config(), vocabulary));
     if (!seen.all().item<bool>()) target_batch.visible = hide_keys(seen);
   }
@@ -148,7 +148,7 @@ Result forward_pair(const PretrainedModel& model, const Tensors& inputs, const F
          target_batch.offsets.count());
   check_ids(given, net->decoder->spec(), "decoder_input_ids");
   check_distances(net->decoder->spec(), target);
-  const EncoderMemory memory = net->remember(encoded, source_offsets, pass);
+  const CrossAttentionKV memory = net->project_kv(encoded, source_offsets, pass);
   const Tensor hidden = net->decode(target_batch, pass, &memory);
   if (net->language_model_head)
     put_language_model(r, net, hidden, target, labels_of_rows(net, labels, target, vocabulary), pass);

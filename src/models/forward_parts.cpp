@@ -5,9 +5,9 @@
 namespace attend {
 namespace {
 
-// Transformer-XL gives the tokens' losses in place of the scores: [B, L - 1], but cluster by cluster, and
-// those that do not count last; of a vocabulary in one piece each loss stays in its token's place. scores
-// [T, V] are log-probabilities, labels [T] those of the next tokens.
+// Transformer-XL returns the tokens' losses instead of the scores: [B, L - 1], but cluster by cluster, with
+// those that do not count at the end. With a single cluster each loss stays at its token's index. scores [T,
+// V] are log-probabilities, labels [T] those of the next tokens.
 Tensor losses_by_cluster(const Tensor& scores, const Tensor& labels, const Padded& layout,
                          const ClusterSpec& clusters) {
   const Tensor ignored = labels.eq(kIgnoredLabel);
@@ -41,7 +41,7 @@ Tensor find(const Tensors& inputs, std::string_view name) {
 void check_names(const Tensors& inputs, const std::set<std::string>& known) {
   for (const auto& [name, tensor] : inputs)
     if (known.count(name) == 0)
-      fail("the input {} is not one of this model's: {}", name, fmt::join(known, ", "));
+      fail("{} is not an input of this model; its inputs are {}", name, fmt::join(known, ", "));
 }
 
 std::set<std::string> label_inputs(Transformer& net) {
@@ -112,7 +112,7 @@ std::optional<Encoded> read_encoded(const Tensors& inputs, Stack& reader, std::i
                                     Pass& pass) {
   const Tensor states = find(inputs, "encoder_hidden_states"), mask = find(inputs, "encoder_attention_mask");
   if (!states.defined()) {
-    if (mask.defined()) fail("encoder_attention_mask: there are no encoder_hidden_states that it is for");
+    if (mask.defined()) fail("encoder_attention_mask: expected encoder_hidden_states too, found none");
     return {};
   }
   const std::int64_t width = reader->spec().width();
@@ -122,7 +122,7 @@ std::optional<Encoded> read_encoded(const Tensors& inputs, Stack& reader, std::i
          sequences, width, name_of(states.type()), fmt::join(states.sizes(), ", "));
   Padded layout(ops::zeros({sequences, states.size(1)}, kLong), mask, "encoder_hidden_states");
   const TokenBatch batch = layout.batch({}, {});
-  EncoderMemory memory = reader->remember(layout.unpad(states.to(kFloat)), batch.offsets, pass);
+  CrossAttentionKV memory = reader->project_kv(layout.unpad(states.to(kFloat)), batch.offsets, pass);
   return Encoded{layout, std::move(memory)};
 }
 

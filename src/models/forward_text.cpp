@@ -21,7 +21,7 @@ Tensors flatten_choices(Tensors inputs, std::int64_t& choices) {
   return inputs;
 }
 
-// Inputs beside the labels.
+// All inputs except the labels.
 std::set<std::string> all_inputs(Transformer& net, const StackSpec& stack) {
   std::set<std::string> known = text_inputs(stack);
   if (stack.layers.front().cross_attention) known.insert({"encoder_hidden_states", "encoder_attention_mask"});
@@ -33,17 +33,17 @@ std::set<std::string> all_inputs(Transformer& net, const StackSpec& stack) {
   return known;
 }
 
-// A head that reads a chosen token reads the last column where none is chosen.
+// A head that reads a chosen token reads the last column if none is chosen.
 bool chooses_last_column(Transformer& net, const Tensors& inputs) {
   return net->score_head->spec().input == HeadInput::chosen_token && inputs.count("mc_token_ids") == 0;
 }
 
-// Are labels those of the token behind each row?
+// Whether labels are those of the token after each row.
 bool predicts_next(Transformer& net) {
   return net->decoder && net->language_model_head && !net->spec().language_model_head->quirks.labels_in_place;
 }
 
-// Does the head look at every row, padding or not?
+// Whether the head reads every row, including padding.
 bool reads_padding(Transformer& net, const Tensors& inputs, const Padded& given, bool prompted) {
   return counts_padding(inputs) || net->span_search ||
          labels_reach_padding(net, find(inputs, "labels"), given, predicts_next(net)) ||
@@ -54,12 +54,12 @@ bool reads_padding(Transformer& net, const Tensors& inputs, const Padded& given,
            net->score_head->spec().input == HeadInput::mean || chooses_last_column(net, inputs)));
 }
 
-// Does a head look at the first column, padding or not?
+// Whether a head reads the first column, including padding.
 bool reads_first_column(Transformer& net) {
   return net->pooler || (net->score_head && net->score_head->spec().input == HeadInput::first_token);
 }
 
-// What the heads read: hidden states, whose rows are the tokens of `batch`, laid out as `layout` says.
+// What the heads read: hidden states, whose rows are the tokens of `batch` with this layout.
 struct Body {
   Tensor hidden;  // [T, d]
   Padded layout;
@@ -67,7 +67,7 @@ struct Body {
   Tensor first = {};  // [B, d]: of the first column, if a head reads it
 };
 
-Tensor run(Transformer& net, const TokenBatch& batch, const EncoderMemory* memory, Pass& pass) {
+Tensor run(Transformer& net, const TokenBatch& batch, const CrossAttentionKV* memory, Pass& pass) {
   return net->decoder ? net->decode(batch, pass, memory) : net->encode(batch, pass, memory);
 }
 
@@ -77,7 +77,7 @@ void put_hidden(Result& r, const std::vector<Tensor>& states, std::size_t step, 
     r.out[fmt::format("hidden_states.{}", first + step * i)] = padded(states[i]);
 }
 
-// The same without the rows of virtual tokens: those of `asked`, which are the last of `given`'s columns.
+// The same without the rows of virtual tokens. The columns of `asked` are the last ones of `given`.
 Body without_virtual(const Body& body, const Padded& given, const Padded& asked) {
   const bool whole = body.hidden.size(0) == given.sequences() * given.length();
   const Padded layout = whole ? asked.whole() : asked;
@@ -86,7 +86,7 @@ Body without_virtual(const Body& body, const Padded& given, const Padded& asked)
   return {layout.unpad(columns.narrow(1, first, asked.length())), layout, layout.batch({}, {}), body.first};
 }
 
-// XLNet where rows see keys of their own.
+// For an XLNet whose rows have different visible keys.
 Body read_streams(Result& r, Transformer& net, const Tensors& inputs, const Padded& given, bool whole,
                   bool weights, Pass& pass, Capture::Stack& states) {
   const StackSpec& stack = net->encoder->spec();
@@ -121,7 +121,7 @@ Body read_streams(Result& r, Transformer& net, const Tensors& inputs, const Padd
 }
 
 Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, bool prompted, bool all_read,
-               Pass& pass, Capture::Stack& states, const EncoderMemory* memory) {
+               Pass& pass, Capture::Stack& states, const CrossAttentionKV* memory) {
   const StackSpec& stack = (net->decoder ? net->decoder : net->encoder)->spec();
   const bool first_read = reads_first_column(net);
   const bool whole = all_read || (first_read && given.padding().select(1, 0).any().item<bool>());
@@ -130,8 +130,8 @@ Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, boo
   const Padded layout = whole ? given.whole() : given;
   const Padded& computed = zeros ? given : layout;
   Tensors own = inputs;
-  // Behind virtual tokens peft counts positions itself where no next tokens are predicted, and has types for
-  // heads only.
+  // After virtual tokens, peft counts positions itself unless next tokens are predicted, and passes types
+  // only to heads.
   if ((net->decoder ? net->decoder : net->encoder)
           ->prefix_length(pass.adapters ? pass.adapters->only : std::nullopt) > 0) {
     if (!net->decoder || !net->language_model_head) own.erase("position_ids");
@@ -143,7 +143,7 @@ Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, boo
   TokenBatch batch = read_text(own, computed, stack);
   batch.prompted = prompted;
   if (whole && !zeros && given.padding().any().item<bool>())
-    batch.visible = std::make_shared<const VisibleRows>(given.spans());
+    batch.visible = std::make_shared<const KeyMask>(given.spans());
   batch.past = read_past(inputs, given.sequences(), stack);
   Tensor hidden = run(net, batch, memory, pass);
   if (zeros) {
@@ -216,7 +216,7 @@ Result forward_text(const PretrainedModel& model, Tensors inputs, const ForwardO
 
   const Padded asked(find(inputs, "input_ids"), read_mask(inputs, stack), "input_ids");
   check_ids(asked, stack, "input_ids");
-  const Tensor labels = find(inputs, "labels");  // without those of virtual tokens
+  const Tensor labels = find(inputs, "labels");  // without the labels of virtual tokens
   const auto with_prompts = prompted_inputs(inputs, net, options.adapter);
   if (with_prompts) inputs = *with_prompts;
   const bool prompted = with_prompts.has_value();
@@ -257,10 +257,10 @@ Result forward_text(const PretrainedModel& model, Tensors inputs, const ForwardO
   }
   if (!options.hidden_states || r.out.count("hidden_states.0") > 0) states.hidden.clear();
   put_captured(r.out, "", states, given);
-  // The original's outputs of other heads have no place for them.
+  // The original's outputs of other heads do not include them.
   if (encoded && !net->score_head && (net->decoder || !net->language_model_head))
     put_cross_attentions(r.out, states, given, encoded->layout);
-  if (by_choice && net->language_model_head) {  // what leaves the body knows of the choices again
+  if (by_choice && net->language_model_head) {  // what leaves the body has the dimension of choices again
     const std::string last = fmt::format("hidden_states.{}", stack.layers.size());
     for (const std::string& name : {std::string("logits"), last})
       if (const auto found = r.out.find(name); found != r.out.end())

@@ -13,7 +13,7 @@ namespace {
 
 struct Fit {
   bool complete = true;
-  std::size_t placed = 0;  // tensors of the checkpoint that have a place in the architecture
+  std::size_t placed = 0;  // tensors of the checkpoint that the architecture uses
 };
 
 Fit fit(const Family& family, const Fields& config, std::string_view architecture,
@@ -22,8 +22,8 @@ Fit fit(const Family& family, const Fields& config, std::string_view architectur
   if (has_head(architecture, Head::body)) spec.pooler = false;  // it may be missing
   const std::vector<WeightName> table = family.weights(spec);
   const WeightReader reader(checkpoint, family.prefix, adapters, "");
-  std::set<std::string> places;  // by every spelling; a table may have rows of other architectures too
-  Transformer network(spec);     // only address space: nothing is written into its weights
+  std::set<std::string> places;  // in every spelling; a table may have rows of other architectures too
+  Transformer network(spec);     // only address space: its weights are not written
   for (const auto& item : network->named_parameters()) {
     const WeightSource source = find_source(table, item.key());
     for (std::size_t i = 0; i < source.names.size(); ++i) {
@@ -43,18 +43,19 @@ std::string found_architecture(const Family& family, const Fields& config, const
                                const std::vector<std::shared_ptr<Adapter>>& adapters,
                                std::optional<Head> wanted) {
   std::string_view best = family.architectures.front();
-  std::optional<std::pair<bool, std::size_t>> most;  // has it the head, and how many tensors have a place
+  // Whether it has the head, and how many tensors it uses.
+  std::optional<std::pair<bool, std::size_t>> best_quality;
   for (const std::string_view architecture : family.architectures) {
     Fit found;
     try {
       found = fit(family, config, architecture, checkpoint, adapters);
     } catch (const Error&) {
-      continue;  // the config does not suit it
+      continue;  // the config does not fit it
     }
     if (!found.complete) continue;
     const std::pair quality(wanted && has_head(architecture, *wanted), found.placed);
-    if (most && quality <= *most) continue;
-    most = quality;
+    if (best_quality && quality <= *best_quality) continue;
+    best_quality = quality;
     best = architecture;
   }
   return std::string(best);

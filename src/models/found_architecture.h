@@ -14,15 +14,15 @@ namespace attend {
 
 class Adapter;
 
-// Of the family's architectures whose tensors are all there (in the checkpoint, or in an adapter in their
-// place) one with the head that is `wanted`, else the one that leaves the fewest of the checkpoint's out; of
-// several the family's first. Where none is complete, the family's first.
+// Selects among the family's architectures whose tensors all exist (in the checkpoint, or replaced by an
+// adapter): one with the head `wanted`, else the one that leaves out the fewest of the checkpoint's tensors;
+// of several, the family's first. If none is complete, the family's first.
 std::string found_architecture(const Family& family, const Fields& config, const WeightFiles& checkpoint,
                                const std::vector<std::shared_ptr<Adapter>>& adapters = {},
                                std::optional<Head> wanted = {});
 
-// What to load the directory as for a task that needs this head: empty, which is what its config.json names,
-// unless that names none.
+// The architecture to load the directory with for a task that needs this head. Empty, which means that of
+// config.json, unless config.json names none.
 std::string architecture_with(const ModelDirectory& directory, Head head);
 
 }  // namespace attend

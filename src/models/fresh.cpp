@@ -16,14 +16,14 @@ namespace {
 namespace fs = std::filesystem;
 
 Json parse_value(const std::string& text) {
-  // JSON where it is (numbers, true, lists), else the text itself: --set activation_function=relu.
+  // As JSON if it is (numbers, true, lists), else as a string: --set activation_function=relu.
   Json value = Json::parse(text, nullptr, false);
   return value.is_discarded() ? Json(text) : value;
 }
 
-// The vocabulary and the special tokens of config.json, from the tokenizer. What a decoder starts with, or
-// must end with, stays the kind of token that it is in the family: Marian and T5 start with padding, BART
-// with the end token.
+// Sets the vocabulary size and the special tokens of config.json from the tokenizer. A decoder's start token,
+// and its forced end token, keep the role that they have in the family: Marian and T5 start with padding,
+// BART with the end token.
 void take_from_tokenizer(Json& config, const fs::path& directory) {
   const Tokenizer tokenizer = Tokenizer::from_file(directory);
   config["vocab_size"] = tokenizer.vocabulary_size();
@@ -34,7 +34,7 @@ void take_from_tokenizer(Json& config, const fs::path& directory) {
     const auto id = token.empty() ? std::nullopt : tokenizer.token_to_id(token);
     if (!id) continue;
     if (kind == "pad" && family.contains("pad_index")) config["pad_index"] = *id;
-    // XLM appends masks to a text that it goes on with.
+    // XLM appends masks to the text that it continues.
     if (kind == "mask" && family.contains("pad_index")) config[field] = *id;
     if (!family.contains(field)) continue;
     config[field] = *id;
@@ -43,15 +43,15 @@ void take_from_tokenizer(Json& config, const fs::path& directory) {
   }
 }
 
-// Ids of tokens that the vocabulary does not have become null, and clusters end before the vocabulary does.
-// Left out, transformers would take the family's usual ids for them.
+// Ids of tokens that the vocabulary does not have become null, and clusters end before the end of the
+// vocabulary. If these fields were left out, transformers would use the family's default ids.
 void keep_inside(Json& config, const std::vector<std::pair<std::string, Json>>& asked_for) {
   const Json size = config.value("vocab_size", Json());
   if (!size.is_number_integer()) return;
   const auto outside = [&](const Json& id) { return id.is_number_integer() && id >= size; };
   for (auto& [field, value] : config.items()) {
     const bool asked = std::ranges::any_of(asked_for, [&](const auto& each) { return each.first == field; });
-    if (asked) continue;  // whose Error says more
+    if (asked) continue;  // its Error is more precise
     if (field.ends_with("_token_id") && outside(value)) value = nullptr;
     if (field == "cutoffs" && value.is_array()) {
       Json inside = Json::array();
@@ -62,8 +62,7 @@ void keep_inside(Json& config, const std::vector<std::pair<std::string, Json>>& 
   }
 }
 
-// How pictures become what the model reads, as ViT's authors have it: [-1, 1]. What the directory has of its
-// own stays.
+// Writes how pictures are preprocessed: to [-1, 1], like ViT's authors. An existing file stays.
 void write_preprocessor(const PatchSpec& patches, const fs::path& directory) {
   const fs::path path = directory / "preprocessor_config.json";
   if (fs::exists(path)) return;
@@ -96,7 +95,8 @@ std::int64_t make_fresh_model(const FreshModel& fresh) {
       fields.emplace_back(field, parse_value(value));
   }
   if (std::find(family.presets.begin(), family.presets.end(), preset) == family.presets.end())
-    fail("{} has no preset \"{}\"; it has: {}", family.model_type, preset, fmt::join(family.presets, ", "));
+    fail("{} has no preset \"{}\"; its presets are {}", family.model_type, preset,
+         fmt::join(family.presets, ", "));
   expect_no_model(fresh.directory);
   Json config = family.fresh_config(preset);
   const fs::path tokenizer = fresh.tokenizer.empty() ? fresh.directory : fresh.tokenizer;
@@ -105,7 +105,7 @@ std::int64_t make_fresh_model(const FreshModel& fresh) {
   for (const auto& [field, value] : fields) {
     const auto& optional = family.optional_fields;
     if (!config.contains(field) && std::find(optional.begin(), optional.end(), field) == optional.end())
-      fail("--set {}: {} has no such field", field, fresh.family);
+      fail("--set {}: {} does not have this field", field, fresh.family);
     config[field] = value;
   }
   keep_inside(config, fields);

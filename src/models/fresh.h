@@ -10,8 +10,8 @@ namespace attend {
 struct FreshModel {
   std::string family;
   std::filesystem::path directory;
-  std::filesystem::path tokenizer;    // a directory to copy the tokenizer from; empty: what `directory` holds
-  std::vector<std::string> settings;  // "field=value" of config.json, "preset=NAME"
+  std::filesystem::path tokenizer;    // a directory to copy the tokenizer from; empty: the one in `directory`
+  std::vector<std::string> settings;  // "field=value" for config.json, "preset=NAME"
   std::uint64_t seed = 0;
 };
 

@@ -1,9 +1,9 @@
-// Gemma: Gemma Team 2024, arXiv:2403.08295: Llama with norms whose factor is 1 + what is stored, scaled
+// Gemma: Gemma Team 2024, arXiv:2403.08295: Llama with norms whose factor is 1 + the stored number, scaled
 // embeddings and tanh's gelu. Checkpoints: google/gemma-2b, google/gemma-7b. Gemma 2: Gemma Team 2024,
-// arXiv:2408.00118: norms of each sublayer's result too, capped scores, every second layer sees a window.
-// Checkpoints: google/gemma-2-*. Gemma 3: Gemma Team 2025, arXiv:2503.19786: normed queries and keys in the
-// place of caps, five of six layers see a window and turn faster. Checkpoints: google/gemma-3-270m,
-// google/gemma-3-1b-*, google/embeddinggemma-300m.
+// arXiv:2408.00118: also norms of each sublayer's result, capped scores, a window in every second layer.
+// Checkpoints: google/gemma-2-*. Gemma 3: Gemma Team 2025, arXiv:2503.19786: normalized queries and keys
+// instead of caps; five of six layers have a window and another rotary base. Checkpoints:
+// google/gemma-3-270m, google/gemma-3-1b-*, google/embeddinggemma-300m.
 #include "base/error.h"
 #include "models/llama_decoder.h"
 
@@ -54,13 +54,13 @@ ModelSpec read_gemma(const Fields& config, std::string_view architecture, const 
   return model;
 }
 
-// A number where a null means that there is none.
+// A number; null means none.
 double read_cap(const Fields& config, std::string_view name, double otherwise) {
   return config.number({name}, config.json().contains(std::string(name)) ? 0 : otherwise, 0, 1e9);
 }
 
-// What the second and the third share: their scale, and windows as layer_types says or else in all but every
-// so many layers. Gives the layers that see a window.
+// What the second and the third share: their scale, and windows as in layer_types, or else in all layers
+// except every `pattern`-th. Returns which layers have a window.
 std::vector<bool> read_newer(ModelSpec& model, const Fields& config, std::int64_t pattern) {
   const double size = config.number({"query_pre_attn_scalar"}, 256, 1e-9, 1e9);
   const Activation activation = read_activation(config, {"hidden_activation"}, "gelu_pytorch_tanh");
@@ -96,7 +96,7 @@ ModelSpec gemma3_spec(const Fields& config, std::string_view architecture) {
   StackSpec& stack = *model.decoder;
   const std::vector<bool> sliding = read_newer(model, config, config.integer({"sliding_window_pattern"}, 6));
   const bool both_ways = config.flag({"use_bidirectional_attention"}, false);
-  // transformers 5 has the base of each kind of layers in rope_parameters.
+  // transformers 5 stores the base of each kind of layer in rope_parameters.
   stack.rotaries = {
       read_rotary(config,
                   {.head_size = stack.layers.front().self_attention.head_size,
@@ -118,7 +118,7 @@ ModelSpec gemma3_spec(const Fields& config, std::string_view architecture) {
     attention.query_key_norm = {stack.layers[i].norm, QueryKeyNorm::Of::heads};
     if (!both_ways) continue;
     attention.causal = attention.quirks.padding_sees_all = false;
-    // The original halves it whenever it reads config.json, one that it wrote itself included.
+    // The original halves it whenever it reads config.json, also one that it has written itself.
     if (attention.window > 0) attention.window = attention.window / 2 + 1;
   }
   if (model.language_model_head)

@@ -2,7 +2,7 @@
 
 namespace attend {
 
-bool rereads(const ModelSpec& model) {
+bool lacks_kv_cache(const ModelSpec& model) {
   if (model.appended_mask) return true;
   const auto& stack = model.decoder ? model.decoder : model.encoder;
   return stack && (stack->two_streams || stack->layers.front().self_attention.empty_keys > 0 ||
@@ -10,7 +10,7 @@ bool rereads(const ModelSpec& model) {
 }
 
 bool generates(const ModelSpec& model) {
-  return (model.decoder || rereads(model)) && model.language_model_head;
+  return (model.decoder || lacks_kv_cache(model)) && model.language_model_head;
 }
 
 }  // namespace attend

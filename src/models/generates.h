@@ -5,8 +5,9 @@
 
 namespace attend {
 
-// Do its texts grow by reading them again with each token, for want of a cache (XLNet, XLM, Transformer-XL)?
-bool rereads(const ModelSpec& model);
+// Whether it has no KV cache, so that its texts are read again for each new token (XLNet, XLM,
+// Transformer-XL).
+bool lacks_kv_cache(const ModelSpec& model);
 bool generates(const ModelSpec& model);
 
 }  // namespace attend

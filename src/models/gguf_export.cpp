@@ -16,7 +16,7 @@
 namespace attend {
 namespace {
 
-// Numbers of general.file_type.
+// Values of general.file_type.
 struct FileType {
   std::string_view name, block;
   std::uint32_t number;
@@ -67,15 +67,16 @@ class Export {
     std::string known;
     for (const GgufArchitecture& each : all)
       known += (known.empty() ? "" : ", ") + std::string(each.model_type);
-    fail("{}: GGUF files are written of language models of the families {}, found {} ({})", model.source(),
-         known, model.architecture(), model.family().model_type);
+    fail("{}: expected a language model of one of the families {}, to write a GGUF file; found {} ({})",
+         model.source(), known, model.architecture(), model.family().model_type);
   }
 
   [[noreturn]] void refuse(std::string_view what) const {
-    fail("{}: {} has no place in a GGUF file of architecture {}", model_.source(), what, architecture_.name);
+    fail("{0}: a GGUF file of architecture {2} cannot express {1}", model_.source(), what,
+         architecture_.name);
   }
 
-  // What llama.cpp takes for granted.
+  // Checks what llama.cpp assumes.
   void check() const {
     const auto scale = [&](std::int64_t size) { return 1 / std::sqrt(static_cast<double>(size)); };
     const bool free = architecture_.name == "granite";
@@ -86,13 +87,13 @@ class Export {
     for (std::size_t i = 0; i < stack_.layers.size(); ++i) {
       const AttentionSpec& attention = stack_.layers[i].self_attention;
       if (attention.causal != true) refuse("attention in both directions");
-      if ((attention.window > 0) != slides(i)) refuse("its choice of layers that see a window");
+      if ((attention.window > 0) != slides(i)) refuse("which layers have a window");
       if (attention.rotary.has_value() != (architecture_.name != "smollm3" || (i + 1) % 4 != 0))
-        refuse("its choice of layers that turn");
+        refuse("which layers have rotary positions");
     }
   }
 
-  // Which layers see a window, in llama.cpp.
+  // Whether a layer has a window in llama.cpp.
   bool slides(std::size_t layer) const {
     if (architecture_.name == "phi3") return window() > 0;
     if (architecture_.name == "gemma2") return layer % 2 == 0;
@@ -100,9 +101,9 @@ class Export {
   }
 
   std::int64_t window() const {
-    std::int64_t most = 0;
-    for (const LayerSpec& layer : stack_.layers) most = std::max(most, layer.self_attention.window);
-    return most;
+    std::int64_t max = 0;
+    for (const LayerSpec& layer : stack_.layers) max = std::max(max, layer.self_attention.window);
+    return max;
   }
 
   void add(std::string_view name, std::int64_t number) {
@@ -126,7 +127,7 @@ class Export {
     add("vocab_size", stack_.embeddings.vocabulary);
   }
 
-  // By what the frequencies are divided.
+  // The numbers by which the frequencies are divided.
   std::vector<float> divisors(const std::vector<float>& frequencies) const {
     std::vector<float> unscaled = rotary_frequencies(base_, rotary().size);
     for (std::size_t i = 0; i < unscaled.size(); ++i) unscaled[i] /= frequencies[i];
@@ -135,7 +136,7 @@ class Export {
 
   const RotarySpec& rotary() const { return stack_.rotaries.front(); }
 
-  // As config.json says it, in either of its spellings; else the family's, found from what turns slowest.
+  // From config.json, in either of its spellings; else the family's base, derived from the lowest frequency.
   void find_base() {
     Json fields = model_.config().json();
     for (const char* name : {"rope_parameters", "full_attention"})
@@ -179,7 +180,7 @@ class Export {
     }
   }
 
-  // What only some have.
+  // Fields that only some families have.
   void add_further() {
     const auto& head = model_.network()->spec().language_model_head;
     const std::pair<const char*, double> numbers[] = {
@@ -239,7 +240,7 @@ class Export {
         [](const std::string&, const Tensor& weight) { return weight.detach().to(kFloat); }, true);
     for (const auto& [theirs, tensor] : tensors) {
       const auto found = architecture_.to_gguf(theirs);
-      if (!found) fail("{}: the tensor {} has no place in a GGUF file", model_.source(), theirs);
+      if (!found) fail("{}: a GGUF file has no name for the tensor {}", model_.source(), theirs);
       const auto& [name, rows] = *found;
       const BlockType& type = type_of(tensor, name);
       const float offset = name.ends_with("norm.weight") ? architecture_.norm_offset : 0;
@@ -287,7 +288,7 @@ void write_gguf(const PretrainedModel& model, const std::filesystem::path& direc
                 const std::filesystem::path& file) {
   const auto found = std::ranges::find(file_types, type, &FileType::name);
   if (found == std::end(file_types)) fail("--type: expected f32, f16, q8_0, q4_0 or q4_k_m, found {}", type);
-  if (!model.network()->spec().decoder) fail("{}: GGUF files are written of decoders", model.source());
+  if (!model.network()->spec().decoder) fail("{}: expected a decoder, to write a GGUF file", model.source());
   Export(model, *found).write(directory, file);
 }
 

@@ -1,4 +1,4 @@
-// A model as a GGUF file, laid out as llama.cpp's convert_hf_to_gguf.py does it.
+// Writes a model as a GGUF file in the layout of llama.cpp's convert_hf_to_gguf.py.
 #pragma once
 
 #include "models/pretrained_model.h"
@@ -8,8 +8,9 @@
 
 namespace attend {
 
-// `model` with float32 weights, loaded from `directory`, whose tokenizer goes into the file. `type`: of
-// matrices, "f32", "f16", "q8_0", "q4_0" or "q4_k_m". Error for a family or a setting that llama.cpp does not know.
+// `model` with float32 weights, loaded from `directory`; the file includes its tokenizer. `type`: of
+// matrices, "f32", "f16", "q8_0", "q4_0" or "q4_k_m". An Error for a family or a setting that llama.cpp does
+// not support.
 void write_gguf(const PretrainedModel& model, const std::filesystem::path& directory, const std::string& type,
                 const std::filesystem::path& file);
 

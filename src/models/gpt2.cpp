@@ -1,8 +1,8 @@
 // GPT-2: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
 // Checkpoints: openai-community/gpt2*, distilbert/distilgpt2.
-// GPT-3: Brown et al. 2020, arXiv:2005.14165, section 2.1: the same with layers that look in turn at
-// everything and at a band of the last tokens. Its weights are not public; model_type "attend-gpt3" has
-// GPT-2's names.
+// GPT-3: Brown et al. 2020, arXiv:2005.14165, section 2.1: the same, with layers that alternate between full
+// attention and a band of the last tokens. Its weights are not public; model_type "attend-gpt3" has GPT-2's
+// names.
 #include "base/error.h"
 #include "models/gpt_decoder.h"
 
@@ -27,7 +27,7 @@ ModelSpec gpt2_spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-// Every second layer sees the last `window_size` tokens only, itself the last.
+// Every second layer sees only the last `window_size` tokens, including its own.
 ModelSpec banded_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model = gpt2_spec(config, architecture);
   const std::int64_t window = config.integer({"window_size"}, 256);
@@ -74,7 +74,7 @@ Json fresh_gpt2(std::string_view preset) {
     int width, layers, heads, positions;
     double dropout;
   };
-  // The four of the paper, and the CPU configuration of nanoGPT's character model.
+  // The four of the paper, and nanoGPT's CPU configuration of the character model.
   static constexpr Size sizes[] = {{"small", 768, 12, 12, 1024, 0.1},  {"medium", 1024, 24, 16, 1024, 0.1},
                                    {"large", 1280, 36, 20, 1024, 0.1}, {"xl", 1600, 48, 25, 1024, 0.1},
                                    {"character", 128, 4, 4, 64, 0.0},  {"tiny", 256, 4, 4, 512, 0.1}};
@@ -97,7 +97,7 @@ Json fresh_banded_config(std::string_view preset) {
     std::string_view name;
     int width, layers, heads;
   };
-  // The paper's table 2.1; for larger ones, --set n_embd and the others.
+  // From the paper's table 2.1; for larger ones, use --set n_embd and others.
   static constexpr Size sizes[] = {{"small", 768, 12, 12}, {"medium", 1024, 24, 16}, {"large", 1536, 24, 16}};
   Json config = fresh_gpt2("small");
   config.update({{"model_type", "attend-gpt3"},

@@ -55,7 +55,7 @@ std::optional<ScoreHeadSpec> scores(const Fields& config, std::string_view archi
     ScoreHeadSpec head =
         read_summary_scores(config, {.type = "cls_index", .to_labels = true, .first_dropout = 0.1},
                             /*labels=*/1, /*width=*/0);
-    // Other summaries are no score for each choice: the original takes choices for tokens there.
+    // Other summaries do not give a score for each choice: the original would confuse choices with tokens.
     if (head.input != HeadInput::chosen_token || head.labels != 1)
       fail(
           "{}: two heads are supported with summary_type \"cls_index\" and a projection to one label "

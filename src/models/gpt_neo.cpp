@@ -1,5 +1,5 @@
-// GPT-Neo: Black et al. 2021, https://github.com/EleutherAI/gpt-neo: GPT-2 whose layers see everything or
-// only a window. Checkpoints: EleutherAI/gpt-neo-*.
+// GPT-Neo: Black et al. 2021, https://github.com/EleutherAI/gpt-neo: GPT-2 with full attention or a window in
+// each layer. Checkpoints: EleutherAI/gpt-neo-*.
 #include "base/error.h"
 #include "models/gpt_decoder.h"
 
@@ -9,7 +9,7 @@ namespace {
 constexpr GptRelative gpt_neo_relative = {
     .width = 2048, .layers = 24, .heads = 16, .positions = 2048, .dropout = 0};
 
-// attention_types: [[["global", "local"], 12]] means the two in turn, twelve times.
+// attention_types: [[["global", "local"], 12]] means these two alternating, twelve times.
 std::vector<std::string> read_attention_types(const Fields& config) {
   const Json types = config.json().value("attention_types", Json::parse(R"([[["global", "local"], 12]])"));
   const auto wrong = [&] {
@@ -43,7 +43,7 @@ ModelSpec gpt_neo_spec(const Fields& config, std::string_view architecture) {
   const std::int64_t window = config.integer({"window_size"}, 256);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     AttentionSpec& attention = layers[i].self_attention;
-    attention.scale = 1;  // the original leaves out 1 / sqrt(head size)
+    attention.scale = 1;  // the original omits 1 / sqrt(head size)
     attention.window = types[i] == "local" ? window : 0;
     attention.input_bias = false;
   }

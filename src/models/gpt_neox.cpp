@@ -1,6 +1,6 @@
-// GPT-NeoX: Black et al. 2022, arXiv:2204.06745: attention and feed-forward side by side, each behind a norm
-// of its own. Checkpoints: EleutherAI/gpt-neox-20b, EleutherAI/pythia-*. Cohere:
-// https://huggingface.co/CohereForAI/c4ai-command-r-v01: both behind one norm, without biases. Checkpoints:
+// GPT-NeoX: Black et al. 2022, arXiv:2204.06745: attention and feed-forward in parallel, each with its own
+// norm. Checkpoints: EleutherAI/gpt-neox-20b, EleutherAI/pythia-*. Cohere:
+// https://huggingface.co/CohereForAI/c4ai-command-r-v01: both with one norm, without biases. Checkpoints:
 // CohereForAI/c4ai-command-r*, CohereForAI/aya-23-*.
 #include "models/llama_decoder.h"
 

@@ -1,4 +1,4 @@
-// gpt-oss: OpenAI 2025, arXiv:2508.10925: Llama with experts whose gates are bounded, biases everywhere,
+// gpt-oss: OpenAI 2025, arXiv:2508.10925: Llama with experts whose gates are limited, biases everywhere,
 // sinks, and windows in every second layer. Checkpoints: openai/gpt-oss-20b, openai/gpt-oss-120b, in MXFP4
 // (formats/mxfp4) or floating point.
 #include "models/expert_fields.h"
@@ -18,7 +18,7 @@ constexpr LlamaRelative gpt_oss_relative = {.vocabulary = 201088,
                                             .norm = {.epsilon = 1e-5, .root_mean_square = true},
                                             .rotary_base = 150000};
 
-// What the original takes where config.json is silent.
+// The original's default.
 Json usual_scaling() {
   return {{"rope_type", "yarn"}, {"factor", 32.0},    {"beta_fast", 32.0},
           {"beta_slow", 1.0},    {"truncate", false}, {"original_max_position_embeddings", 4096}};

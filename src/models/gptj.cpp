@@ -1,5 +1,5 @@
 // GPT-J: Wang & Komatsuzaki 2021, https://github.com/kingoflolz/mesh-transformer-jax: rotary positions,
-// attention and feed-forward side by side. Checkpoints: EleutherAI/gpt-j-6b.
+// attention and feed-forward in parallel. Checkpoints: EleutherAI/gpt-j-6b.
 #include "base/error.h"
 #include "models/gpt_decoder.h"
 

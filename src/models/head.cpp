@@ -14,7 +14,7 @@ bool has_head(std::string_view name, Head head) {
     case Head::body:
       return name.ends_with("Model") && !name.ends_with("HeadModel") && !name.ends_with("HeadsModel") &&
              !name.ends_with("MTModel") && !name.ends_with("EncoderDecoderModel");
-    case Head::causal_language_model:  // XLM's is whatever its config.json makes it
+    case Head::causal_language_model:  // for XLM, its config.json decides whether it is causal
       return (name.ends_with("LMHeadModel") && !xlnet) || name.ends_with("ForCausalLM") || xlm;
     case Head::masked_language_model:
       return name.ends_with("ForMaskedLM") || xlm;
@@ -31,7 +31,7 @@ bool has_head(std::string_view name, Head head) {
       return name.ends_with("ForSequenceClassification");
     case Head::token_classification:
       return name.ends_with("ForTokenClassification");
-    case Head::question_answering:  // what is "Simple" in XLNet and XLM is all there is in the others
+    case Head::question_answering:  // XLNet and XLM call this one "Simple"; other families have only this one
       return name.ends_with("ForQuestionAnsweringSimple") ||
              (name.ends_with("ForQuestionAnswering") && !xlnet && !name.starts_with("XLMFor"));
     case Head::multiple_choice:
@@ -55,11 +55,11 @@ const char* describe(Head head) {
     case Head::permutation_language_model:
       return "a permutation language model";
     case Head::pretraining:
-      return "a model that predicts masked words and whether a text follows";
+      return "a model that predicts masked words and whether a text follows another";
     case Head::replaced_tokens:
-      return "a model that tells replaced tokens";
+      return "a model that detects replaced tokens";
     case Head::conditional_generation:
-      return "a model that writes one text for another";
+      return "a model that generates a text from another";
     case Head::sequence_classification:
       return "a model that classifies texts";
     case Head::token_classification:
@@ -67,11 +67,11 @@ const char* describe(Head head) {
     case Head::question_answering:
       return "a model that finds answers in a text";
     case Head::multiple_choice:
-      return "a model that chooses among texts";
+      return "a multiple-choice model";
     case Head::image_classification:
       return "a model that classifies images";
     case Head::masked_images:
-      return "a model that fills in hidden parts of images";
+      return "a model that reconstructs masked parts of images";
   }
   return "a model";
 }
@@ -87,7 +87,7 @@ std::string architecture_for(const Family& family, Head head, std::string_view o
   std::vector<std::string_view> others;
   for (const Family* each : families())
     if (find(*each) != each->architectures.end()) others.push_back(each->model_type);
-  fail("{} has no architecture that is {}; these have: {}", family.model_type, describe(head),
+  fail("{} has no architecture that is {}; these families have one: {}", family.model_type, describe(head),
        fmt::join(others, ", "));
 }
 

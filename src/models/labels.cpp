@@ -41,7 +41,7 @@ void set_labels(Json& config, const Labels& labels) {
   Json names = Json::object(), ids = Json::object();
   for (const std::string& name : labels.names) {
     if (find_invalid_utf8(name)) fail("the label {} is not valid UTF-8", repair_utf8(name));
-    if (!known.insert(name).second) fail("the label {} is there twice", name);
+    if (!known.insert(name).second) fail("the label {} occurs twice", name);
     const std::size_t id = names.size();
     names[std::to_string(id)] = name;
     ids[name] = id;

@@ -11,13 +11,13 @@
 namespace attend {
 
 struct Labels {
-  std::vector<std::string> names;           // by number; for a regression that of its only score
-  std::optional<ProblemType> problem = {};  // absent: not said, as for labels of tokens
+  std::vector<std::string> names;           // by index; for a regression the name of its only score
+  std::optional<ProblemType> problem = {};  // absent: unknown, as for labels of tokens
 };
 
-// config.json's id2label by number, or LABEL_0 and so on.
+// config.json's id2label in the order of its indices, or LABEL_0 and so on.
 std::vector<std::string> read_labels(const Fields& config);
-// Writes them into a config.json. Error if there is none, two are called alike or one is no UTF-8.
+// Writes them into a config.json. An Error if there are none, or if a name is repeated or not UTF-8.
 void set_labels(Json& config, const Labels& labels);
 
 }  // namespace attend

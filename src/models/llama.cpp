@@ -1,6 +1,6 @@
 // Llama: Touvron et al. 2023, arXiv:2302.13971 and arXiv:2307.09288; Dubey et al. 2024, arXiv:2407.21783.
 // Checkpoints: meta-llama/Llama-*, TinyLlama/TinyLlama-1.1B-*, HuggingFaceTB/SmolLM2-*.
-// Mistral: Jiang et al. 2023, arXiv:2310.06825: the same where every layer sees a window. Checkpoints:
+// Mistral: Jiang et al. 2023, arXiv:2310.06825: the same with a window in every layer. Checkpoints:
 // mistralai/Mistral-7B-*, intfloat/e5-mistral-7b-instruct.
 #include "models/llama_decoder.h"
 
@@ -22,7 +22,7 @@ ModelSpec llama_spec(const Fields& config, std::string_view architecture) {
 
 ModelSpec mistral_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model = llama_model(config, architecture, mistral_relative);
-  const bool named = config.json().contains("sliding_window");  // a null means that all is seen
+  const bool named = config.json().contains("sliding_window");  // null means no window
   const std::int64_t window = config.integer({"sliding_window"}, named ? 0 : 4096);
   for (LayerSpec& layer : model.decoder->layers) layer.self_attention.window = window;
   return model;
@@ -42,7 +42,7 @@ Json fresh_llama(std::string_view preset) {
                                         {"8B", 4096, 14336, 32, 32, 8}, {"tiny", 256, 688, 4, 4, 2}};
   const LlamaSize& size = find_size(sizes, preset);
   LlamaRelative relative = llama_relative;
-  relative.tied = size.width <= 2048;  // as the small ones of Llama 3.2 and SmolLM2
+  relative.tied = size.width <= 2048;  // like the small ones of Llama 3.2 and SmolLM2
   return fresh_llama_config("llama", "LlamaForCausalLM", size, relative);
 }
 

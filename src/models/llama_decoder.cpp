@@ -18,7 +18,7 @@ AttentionSpec read_heads(const Fields& config, const LlamaRelative& relative, st
     fail("{}: num_attention_heads: the hidden size {} cannot be divided among {} attention heads",
          config.source(), width, attention.heads);
   attention.head_size = size.value_or(relative.head_size > 0 ? relative.head_size : width / attention.heads);
-  const bool named = config.json().contains("num_key_value_heads");  // a null means as many as heads
+  const bool named = config.json().contains("num_key_value_heads");  // null means as many as heads
   const std::int64_t usual = named || relative.key_heads == 0 ? attention.heads : relative.key_heads;
   attention.key_heads = config.integer({"num_key_value_heads"}, usual);
   if (attention.heads % attention.key_heads != 0)
@@ -33,14 +33,14 @@ AttentionSpec read_heads(const Fields& config, const LlamaRelative& relative, st
   return attention;
 }
 
-// The token that pads texts; a null means that there is none.
+// The padding token; null means none.
 std::optional<std::int64_t> read_padding_id(const Fields& config, const LlamaRelative& relative) {
   if (config.json().contains("pad_token_id") || relative.padding_id < 0)
     return config.maybe_integer({"pad_token_id"}, std::numeric_limits<std::int64_t>::min());
   return relative.padding_id;
 }
 
-// Of an embedding, which counts from the end where it is negative (torch's padding_idx).
+// The row of an embedding; a negative id counts from the end (torch's padding_idx).
 std::int64_t row_of_padding(const Fields& config, std::optional<std::int64_t> id, std::int64_t vocabulary) {
   if (!id) return -1;
   if (*id < -vocabulary || *id >= vocabulary)
@@ -70,7 +70,7 @@ StackSpec decoder(const Fields& config, const LlamaRelative& relative) {
                                                  .base = relative.rotary_base,
                                                  .part = relative.rotary_part,
                                                  .halves = relative.rotary_halves});
-  // Where the base grows with a text, no text is too long.
+  // If the base grows with the text, no text is too long.
   const std::int64_t longest = rotary.growing ? std::numeric_limits<std::int64_t>::max() : positions;
   StackSpec stack = {
       .embeddings = {.vocabulary = vocabulary,
@@ -198,7 +198,7 @@ std::vector<std::string_view> llama_optional_fields(const std::vector<std::strin
 
 const LlamaSize& find_size(std::span<const LlamaSize> sizes, std::string_view name) {
   const auto found = std::ranges::find(sizes, name, &LlamaSize::name);
-  if (found == sizes.end()) fail("there is no preset {}", name);
+  if (found == sizes.end()) fail("unknown preset {}", name);
   return *found;
 }
 

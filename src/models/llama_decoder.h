@@ -1,6 +1,6 @@
-// The decoder that Llama brought and most later families kept: root-mean-square norms before each sublayer,
-// rotary positions, gated feed-forward layers, fewer heads of keys and values; what they share of
-// config.json, of the blocks and of the names.
+// Llama's decoder, which most later families share: root mean square norms before each sublayer, rotary
+// positions, gated feed-forward layers, fewer heads of keys and values. Here are the config fields, blocks
+// and names that they share.
 #pragma once
 
 #include "models/family.h"
@@ -10,7 +10,7 @@
 
 namespace attend {
 
-// Where a relative of Llama goes its own way: what counts where its config is silent.
+// How a relative of Llama differs: its defaults for fields that config.json leaves out.
 struct LlamaRelative {
   std::int64_t vocabulary = 32000, width = 4096, inner = 11008, layers = 32, heads = 32;
   std::int64_t key_heads = 0;  // 0: as many as heads
@@ -25,34 +25,34 @@ struct LlamaRelative {
   bool rotary_halves = true;
 };
 
-// Its spec, with the heads that the architecture's name asks for: over the vocabulary, or over labels. No
-// biases and no windows: those a family adds.
+// Its spec, with the head that the architecture's name asks for: over the vocabulary or over labels. No
+// biases and no windows: families add those.
 ModelSpec llama_model(const Fields& config, std::string_view architecture, const LlamaRelative& relative);
 
-// For each layer whether its attention sees a window only: what layer_types says, or, where that is absent,
-// `usual` (layer). Error for another kind of layer.
+// For each layer whether its attention has a window: from layer_types, or, if that is absent, from
+// `usual`(layer). An Error for another kind of layer.
 std::vector<bool> read_sliding_layers(const Fields& config, std::size_t layers,
                                       const std::function<bool(std::size_t layer)>& usual);
 
-// Llama's names, of those parts that the model has. `body_of_answers`: what those of the body begin with
-// where the head finds answers, which in some families is "transformer.".
+// Llama's names for those parts that the model has. `body_of_answers`: the prefix of the body's names if the
+// head finds answers; in some families it is "transformer.".
 std::vector<WeightName> llama_weights(const ModelSpec& model, const std::string& body_of_answers = "model.");
 
 // The table with other words in the checkpoint's names: {"o_proj", "dense"}.
 std::vector<WeightName> renamed(std::vector<WeightName> table,
                                 const std::vector<std::pair<std::string, std::string>>& words);
 
-// Fields of config.json that all of them know beyond those of a fresh one.
+// Fields of config.json that all of them know in addition to those of a new one.
 std::vector<std::string_view> llama_optional_fields(const std::vector<std::string_view>& more = {});
 
-// A fresh config.json of a size.
+// A size of a new model.
 struct LlamaSize {
   std::string_view name;
   int width, inner, layers, heads, key_heads;
 };
 Json fresh_llama_config(std::string_view model_type, std::string_view architecture, const LlamaSize& size,
                         const LlamaRelative& relative);
-// Of the size with this name.
+// The size with this name.
 const LlamaSize& find_size(std::span<const LlamaSize> sizes, std::string_view name);
 
 }  // namespace attend

@@ -1,4 +1,5 @@
-// M2M-100: Fan et al. 2020, arXiv:2010.11125: many languages to many. Checkpoints: facebook/m2m100_*.
+// M2M-100: Fan et al. 2020, arXiv:2010.11125: translates between many languages. Checkpoints:
+// facebook/m2m100_*.
 #include "base/error.h"
 #include "models/encoder_decoder.h"
 

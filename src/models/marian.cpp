@@ -1,5 +1,5 @@
 // The original Transformer: Vaswani et al. 2017, arXiv:1706.03762, as Marian trains it and transformers
-// stores it (model_type "marian"). Checkpoints: Helsinki-NLP/opus-mt-*, and what `attend train` makes.
+// stores it (model_type "marian"). Checkpoints: Helsinki-NLP/opus-mt-*, and models trained by `attend train`.
 #include "base/error.h"
 #include "models/encoder_decoder.h"
 
@@ -9,7 +9,7 @@ namespace {
 ModelSpec marian_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
   const SinusoidalPositions positions{config.integer({"max_position_embeddings"}, 1024, 1, 1 << 20)};
-  // As the paper's authors did; the width in the config (init_std) is that of transformers' own fresh models.
+  // As in the paper's original code; init_std in the config is for transformers' own new models.
   model.initialization.kind = InitializationSpec::Kind::xavier;
   StackSpec decoder = read_stack(config, {}, /*decoder=*/true);
   decoder.embeddings.positions = positions;

@@ -8,7 +8,7 @@
 namespace attend {
 namespace {
 
-// The bias of a matrix; undefined where it has none.
+// The bias of a matrix; undefined if it has none.
 Tensor bias_of(const PretrainedModel& model, const OriginalModule& module) {
   std::string name = module.parameter;
   name.replace(name.rfind("weight"), 6, "bias");
@@ -20,8 +20,9 @@ Tensor bias_of(const PretrainedModel& model, const OriginalModule& module) {
 void add_bias(const PretrainedModel& model, const OriginalModule& module, const Tensor& more) {
   Tensor bias = bias_of(model, module);
   if (!bias.defined())
-    fail("{}: the adapter's factors have a bias (lora_bias), and the model has none there to put it into",
-         module.name);
+    fail(
+        "{}: the adapter's factors have a bias (lora_bias), but the model's matrix has none to merge it into",
+        module.name);
   bias.narrow(0, module.first, module.out).add_(more);
 }
 
@@ -48,11 +49,13 @@ void merge(const PretrainedModel& model, const OriginalModule& module, const Mat
 void unmerge(const PretrainedModel& model, const OriginalModule& module, const MatrixAdapter& m) {
   Tensor rows = parameter_of(model, module).narrow(0, m.first, m.count);
   const Tensor bias = bias_of(model, module);
-  if (m.magnitude.defined()) fail("{}: the lengths that DoRA has changed cannot be found again", module.name);
+  if (m.magnitude.defined())
+    fail("{}: DoRA cannot be unmerged: the original lengths of the rows are lost", module.name);
   const auto checked = [&](const Tensor& factors) {
     const Tensor all = (factors.flatten() - 1) * m.share + 1;
     if (all.eq(0).any().item<bool>())
-      fail("{}: a factor is 0, and what it was multiplied with is lost", module.name);
+      fail("{}: the adapter cannot be unmerged: a factor is 0, so the original numbers are lost",
+           module.name);
     return all;
   };
   if (m.a.defined()) rows.sub_(ops::matmul(m.b, m.a), m.scale * m.share);
@@ -75,14 +78,13 @@ void change_table(const PretrainedModel& model, const OriginalModule& module, co
                   double sign) {
   if (is_shared(model, module))
     fail(
-        "{}: this table serves other parts of the model too, which the adapter leaves as they are: it can be "
-        "used "
-        "beside the model, but not be put into it",
+        "{}: the adapter cannot be merged: other parts of the model read this table without the adapter; use "
+        "it with --adapter",
         module.name);
   Tensor table = parameter_of(model, module);  // [n, d]
   Tensor change = ops::matmul(t.b, t.a).t() * t.scale;
   if (t.magnitude.defined()) {
-    if (sign < 0) fail("{}: the lengths that DoRA has changed cannot be found again", module.name);
+    if (sign < 0) fail("{}: DoRA cannot be unmerged: the original lengths of the rows are lost", module.name);
     change = (table + change) * (t.magnitude / ops::vector_norm(table + change, 2, {0})) - table;
   }
   table.add_(change, sign * t.share);
@@ -91,7 +93,7 @@ void change_table(const PretrainedModel& model, const OriginalModule& module, co
 void check_can_merge(const PretrainedModel& model) {
   for (const auto& adapter : model.adapters())
     if (adapter->has_virtual_tokens())
-      fail("{}: it puts virtual tokens before each text, which no weight can hold: use it with --adapter",
+      fail("{}: the adapter cannot be merged: weights cannot hold its virtual tokens; use it with --adapter",
            adapter->source());
 }
 

@@ -1,4 +1,4 @@
-// How a directory becomes a model: its config, the adapters' own, and a model for each choice of adapters.
+// Makes models from a directory: its config, the adapters' configs, and a model for each choice of adapters.
 #include "base/log.h"
 #include "models/adapter.h"
 #include "models/found_architecture.h"
@@ -12,8 +12,8 @@
 namespace attend {
 namespace {
 
-// Does what a checkpoint scores, by its config.json, differ from `wanted`? Labels that were never named may
-// be any of as many.
+// Whether the labels of a checkpoint's config.json differ from `wanted`. Labels without names can be any, if
+// there are equally many.
 bool differ(const Fields& config, const std::vector<std::string>& wanted) {
   const std::vector<std::string> own = read_labels(config);
   if (own.size() != wanted.size()) return true;
@@ -29,8 +29,8 @@ Fields with_labels(const Fields& config, const std::optional<FreshHead>& fresh) 
   return Fields(changed, config.source());
 }
 
-// A body whose file holds no pooler goes without, as those that were made for vectors of texts or pictures do
-// (DINO's ViT). The original would draw one at random.
+// If the file has no pooler, the body has none either; models for vectors of texts or pictures are often
+// stored that way (DINO's ViT). The original would draw one at random.
 Fields without_missing_pooler(const Family& family, const Fields& config, const std::string& architecture,
                               const WeightFiles& checkpoint) {
   const bool known = std::ranges::find(family.architectures, architecture) != family.architectures.end();
@@ -39,7 +39,8 @@ Fields without_missing_pooler(const Family& family, const Fields& config, const 
   if (!spec.pooler) return config;
   const std::string weight = find_source(family.weights(spec), "pooler.dense.weight").names.front();
   for (const std::string& spelling : spellings(weight, family.prefix)) {
-    const std::string module = spelling.substr(0, spelling.rfind('.') + 1);  // however its weight is kept
+    // in whatever format its weight is stored
+    const std::string module = spelling.substr(0, spelling.rfind('.') + 1);
     for (const auto& [name, view] : checkpoint.tensors())
       if (name.starts_with(module)) return config;
   }
@@ -48,7 +49,7 @@ Fields without_missing_pooler(const Family& family, const Fields& config, const 
   return Fields(changed, config.source());
 }
 
-// What the directory says of formats, where the caller says nothing.
+// Fills in the directory's formats if the caller gives none.
 LoadOptions completed(const ModelDirectory& directory, LoadOptions options) {
   if (options.weights == WeightFormat::float32) options.weights = directory.weights();
   if (options.cache == CacheFormat::float32) options.cache = directory.cache();
@@ -56,7 +57,7 @@ LoadOptions completed(const ModelDirectory& directory, LoadOptions options) {
   const WeightFormat stored = stored_format(directory.config());
   if (stored != WeightFormat::float32) {
     if (options.weights != WeightFormat::float32 && options.weights != stored)
-      fail("{}: its weights are stored as {}, of which none can be made as {}", directory.path().string(),
+      fail("{}: its weights are stored as {} and cannot be converted to {}", directory.path().string(),
            name(stored), name(options.weights));
     options.weights = stored;
     options.keep = stored_exceptions(directory.config());
@@ -64,13 +65,13 @@ LoadOptions completed(const ModelDirectory& directory, LoadOptions options) {
   if (options.weights != WeightFormat::float32 && options.purpose == Purpose::training &&
       !options.only_adapter_learns)
     fail(
-        "{}: weights as {} do not learn: only an adapter may beside them (attend train --lora); other "
-        "training, gradients, and adapters that are merged need float32",
+        "{}: {} weights cannot be trained, except with an adapter (attend train --lora); other training, "
+        "gradients, and merging adapters need float32",
         directory.path().string(), name(options.weights));
   return options;
 }
 
-// A head over labels that an adapter brings has as many as its matrix has rows, whatever the base has.
+// A head over labels that an adapter brings has as many labels as its matrix has rows, whatever the base has.
 Fields with_labels_of(const std::vector<std::shared_ptr<Adapter>>& adapters, const Family& family,
                       const Fields& config, const std::string& architecture) {
   const bool known = std::ranges::find(family.architectures, architecture) != family.architectures.end();
@@ -99,7 +100,7 @@ std::string conflict(const std::vector<std::shared_ptr<Adapter>>& adapters) {
     for (std::size_t j = 0; j < i; ++j)
       for (const std::string& name : adapters[i]->replaced())
         if (adapters[j]->replacement({name}).defined())
-          return fmt::format("{} and {} each have {} as their own (modules_to_save or bias)",
+          return fmt::format("{} and {} each have their own {} (modules_to_save or bias)",
                              adapters[j]->source(), adapters[i]->source(), name);
   return {};
 }
@@ -123,8 +124,8 @@ class ModelLoader {
 
   PretrainedModel load() {
     const bool in_place = options_.purpose == Purpose::training || options_.fresh;
-    std::string together = conflict(adapters_);  // why they cannot be
-    if (in_place && !together.empty()) fail("{}: only one of them can stand in the model's place", together);
+    std::string together = conflict(adapters_);  // the reason why they cannot be used together
+    if (in_place && !together.empty()) fail("{}: only one of them can replace the model's", together);
     PretrainedModel model = in_place ? read(directory_.config(), all()) : read_together(together);
     if (options_.purpose == Purpose::training)
       for (const auto& adapter : adapters_) adapter->train(model);
@@ -142,15 +143,15 @@ class ModelLoader {
     std::iota(numbers.begin(), numbers.end(), 0);
     return numbers;
   }
-  // The model with all adapters; with the first alone where they do not go together, and says why.
+  // The model with all adapters; with only the first if they cannot be used together, and then sets `error`.
   PretrainedModel read_together(std::string& error);
-  // The model with these of the adapters.
+  // The model with these adapters.
   PretrainedModel read(const Fields& given, const std::vector<std::size_t>& numbers);
   void check_cache(const PretrainedModel& model) const;
   // `together`: why no text can have all adapters, or empty.
   PretrainedModel::Choices choices(const std::string& together);
   PretrainedModel::Choices choices_in_place() const;
-  // What adapters of these numbers alone, or the base without any, say the model is.
+  // The config of the model with only these adapters, or of the base without any.
   Fields config_with(const std::vector<AdapterPath>& adapters) const {
     return ModelDirectory(ModelPath(directory_.path(), adapters)).config();
   }
@@ -195,7 +196,7 @@ PretrainedModel ModelLoader::read(const Fields& given, const std::vector<std::si
     fresh = NetworkFiller(model, checkpoint_, options_, present, shared_).fill(other_labels);
   } catch (const Error& error) {
     if (!named.empty() || !options_.architecture.empty()) throw;
-    fail("{} (config.json says nothing of architectures, so it is read as {})", error.what(), chosen);
+    fail("{} (config.json names no architecture, so it is loaded as {})", error.what(), chosen);
   }
   for (const std::string& name : fresh) {
     const std::string module = model.saved_name(name.substr(0, name.rfind('.')));
@@ -212,8 +213,8 @@ PretrainedModel ModelLoader::read(const Fields& given, const std::vector<std::si
 void ModelLoader::check_cache(const PretrainedModel& model) const {
   const Transformer network = model.network();
   if (options_.cache != CacheFormat::float32 && (!network->decoder || !network->language_model_head))
-    fail("{}: {} keeps no keys and values of what it has read: there is no cache to be {}", model.source(),
-         model.architecture(), name(options_.cache));
+    fail("{}: {} has no KV cache that could be {}", model.source(), model.architecture(),
+         name(options_.cache));
 }
 
 PretrainedModel ModelLoader::read_together(std::string& error) {
@@ -241,7 +242,7 @@ PretrainedModel::Choices ModelLoader::choices(const std::string& together) {
       return PretrainedModel::Choice{nullptr, error.what()};
     }
   };
-  std::vector<std::size_t> beside;  // adapters that lie beside the base as it is
+  std::vector<std::size_t> beside;  // adapters that leave the base's modules unchanged
   for (std::size_t i = 0; i < adapters_.size(); ++i)
     if (!adapters_[i]->replaces()) beside.push_back(i);
   const PretrainedModel::Choice base = made({}, beside);
@@ -261,8 +262,8 @@ PretrainedModel::Choices ModelLoader::choices(const std::string& together) {
 PretrainedModel::Choices ModelLoader::choices_in_place() const {
   PretrainedModel::Choices all{{std::nullopt, {}}};
   const std::string error = fmt::format(
-      "{}: it was loaded to learn, with its adapters' modules and biases in the place of its own: expected "
-      "texts with all of its adapters",
+      "{}: expected texts with all of its adapters, because in training their modules and biases replace the "
+      "model's",
       directory_.path().string());
   for (std::int64_t number = -1; number < std::ssize(adapters_); ++number)
     all[number] = {nullptr, number == 0 && adapters_.size() == 1 ? "" : error};

@@ -1,5 +1,5 @@
-// ModernBERT: Warner et al. 2024, arXiv:2412.13663: an encoder whose positions turn, and of whose layers two
-// of three see a window; norms without biases before each sublayer, gated feed-forward layers. Checkpoints:
+// ModernBERT: Warner et al. 2024, arXiv:2412.13663: an encoder with rotary positions and a window in two of
+// three layers; norms without biases before each sublayer, gated feed-forward layers. Checkpoints:
 // answerdotai/ModernBERT-*, Alibaba-NLP/gte-modernbert-base, nomic-ai/modernbert-embed-base.
 #include "base/error.h"
 #include "models/family.h"
@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::int64_t kPositions = 8192;
 
-// How one kind of layers turns: by global_rope_theta or local_rope_theta, or as transformers 5 writes it.
+// The rotary base of a kind of layer: from global_rope_theta or local_rope_theta, or from transformers 5's
+// fields.
 RotarySpec read_turn(const Fields& config, std::int64_t head_size, double base, std::string_view layers) {
   Json fields = config.json();
   fields["rope_theta"] = base;

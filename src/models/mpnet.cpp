@@ -1,5 +1,5 @@
-// MPNet: Song et al. 2020, arXiv:2004.09297: RoBERTa without token types, with a number for each head and
-// distance added to the scores. Checkpoints: microsoft/mpnet-base, sentence-transformers/all-mpnet-base-v2.
+// MPNet: Song et al. 2020, arXiv:2004.09297: RoBERTa without token types; a number for each head and distance
+// is added to the scores. Checkpoints: microsoft/mpnet-base, sentence-transformers/all-mpnet-base-v2.
 #include "models/bert_encoder.h"
 
 namespace attend {
@@ -9,11 +9,11 @@ constexpr BertRelative mpnet_relative = {
     .vocabulary = 30527, .types = 0, .padding_id = 1, .positions_after_padding = true};
 
 ModelSpec mpnet_spec(const Fields& config, std::string_view architecture) {
-  // The original takes 1 for padding, whatever config.json says.
+  // The original uses 1 as padding, whatever config.json says.
   Json fields = config.json();
   fields["pad_token_id"] = mpnet_relative.padding_id;
   ModelSpec model = roberta_model(Fields(fields, config.source()), architecture, mpnet_relative);
-  // And it uses 32 buckets, however many rows the table has.
+  // And it uses 32 buckets, whatever the size of the table.
   model.encoder->distances = BucketedBias{.rows = config.integer({"relative_attention_num_buckets"}, 32)};
   return model;
 }

@@ -1,5 +1,5 @@
-// mT5: Xue et al. 2020, arXiv:2010.11934: T5 v1.1 over a hundred languages. UMT5: Chung et al. 2023,
-// arXiv:2304.09151: the same with distances for each layer. Checkpoints: google/mt5-*, google/umt5-*.
+// mT5: Xue et al. 2020, arXiv:2010.11934: T5 v1.1 for a hundred languages. UMT5: Chung et al. 2023,
+// arXiv:2304.09151: the same with relative positions in each layer. Checkpoints: google/mt5-*, google/umt5-*.
 #include "models/t5.h"
 
 namespace attend {
@@ -23,7 +23,7 @@ ModelSpec multilingual_spec(const Fields& config, std::string_view architecture)
   return t5_model(config, architecture, relative);
 }
 
-// mT5's sizes, UMT5's too.
+// The sizes of mT5 and UMT5.
 Json fresh_multilingual(std::string_view model_type, std::string_view architecture, std::string_view preset) {
   Json config = fresh_t5(preset == "small" ? "base" : preset);
   config.update({{"model_type", model_type},

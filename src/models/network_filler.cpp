@@ -10,7 +10,7 @@
 namespace attend {
 namespace {
 
-// Is a parameter one of a head (ViT's mask token serves one too) rather than of the body?
+// Whether a parameter belongs to a head (also ViT's mask token) rather than to the body.
 bool is_of_head(std::string_view parameter) {
   for (std::string_view part :
        {"language_model_head.", "pooler.", "score_head.", "span_search.", "pixel_head."})
@@ -62,7 +62,7 @@ NetworkFiller::NetworkFiller(const PretrainedModel& model, const WeightFiles& ch
 std::vector<std::string> NetworkFiller::fill(bool other_labels) {
   Unrecorded no_grad;
   other_labels_ = other_labels;
-  // The room that parameters were given is for training; here it would only scatter what is made on the way.
+  // Parameters get memory for training; here it would only fragment the memory that is used while loading.
   if (!trains())
     for (Tensor& weight : network_->parameters()) release(weight);
   for (auto& item : network_->named_parameters()) {
@@ -87,9 +87,9 @@ bool NetworkFiller::is_fresh(const std::string& parameter, const WeightSource& s
                              const Tensor& weight) const {
   if (!options_.fresh || !is_of_head(parameter)) return false;
   if (other_labels_ && parameter.starts_with("score_head.out.")) return true;
-  // An adapter's own head begins as the table of tokens that the checkpoint's is tied to.
+  // An adapter's own head starts as a copy of the token table that the checkpoint's head is tied to.
   if (model_.checkpoint_source_of(parameter).names != source.names) return false;
-  const bool may_differ = parameter.starts_with("score_head.");  // in shape, with the number of labels
+  const bool may_differ = parameter.starts_with("score_head.");  // in shape: the number of labels
   for (std::size_t i = 0; i < source.names.size(); ++i)
     if (!reader_.has(i, source, weight, may_differ)) return true;
   return false;
@@ -107,7 +107,7 @@ bool NetworkFiller::in_fewer_bits(const std::string& parameter) const {
 }
 
 std::optional<WeightFormat> NetworkFiller::format_of(const std::string& parameter) const {
-  // What an adapter has whole it has learned in float32.
+  // Modules that an adapter has whole were trained in float32.
   if (in_fewer_bits(parameter) && !reader_.replaces(model_.source_of(parameter))) return options_.weights;
   if (trains() || !options_.packs || !network_->is_packable(parameter, WeightFormat::float32)) return {};
   return WeightFormat::float32;
@@ -128,8 +128,8 @@ void NetworkFiller::read(const std::string& parameter, Tensor& weight) {
     checkpoint_.drop_pages();
   };
   if (stored_ && format == options_.weights) return take(restore(in_checkpoint, weight));
-  // One float32 tensor may stay in the file; anything else, and all of training, is a copy of our own. So is
-  // a small one: it would keep a page of the file in memory, of which some are of 2 MiB.
+  // One float32 tensor may stay in the mapped file; anything else, and everything in training, is a copy. So
+  // is a small one: it would keep a page of the file in memory, and some pages are 2 MiB.
   Tensor loaded = read_tensor(parameter, weight);
   constexpr std::int64_t kSmall = 1 << 20;
   const bool copies = trains() || (options_.packs && !format && loaded.numel() <= kSmall);
@@ -137,7 +137,7 @@ void NetworkFiller::read(const std::string& parameter, Tensor& weight) {
     loaded = ops::empty(weight.sizes(), weight.type()).copy_(loaded);
   if (const auto factor = options_.factors.find(parameter); factor != options_.factors.end())
     loaded = loaded.to(kFloat) * factor->second;
-  // At once, so that no more than one matrix is in memory as it was; the file's pages are not needed again.
+  // Immediately, so that at most one unpacked matrix is in memory; the file's pages are not needed again.
   if (format) return take(PackedMatrix::make(loaded, *format, [&] { checkpoint_.drop_pages(); }));
   weight.set_data(loaded.to(kFloat));
   weight.set_needs_gradient(trains() && !in_checkpoint.frozen);
@@ -147,7 +147,7 @@ void NetworkFiller::read(const std::string& parameter, Tensor& weight) {
 Tensor NetworkFiller::read_tensor(const std::string& parameter, const Tensor& weight) {
   const WeightSource own = model_.source_of(parameter),
                      in_checkpoint = model_.checkpoint_source_of(parameter);
-  Tensor restored;  // what an adapter has a part of, in fewer bits
+  Tensor restored;  // a quantized matrix of which an adapter has a part
   std::vector<Tensor> parts;
   for (std::size_t i = 0; i < own.names.size(); ++i) {
     reader_.pass_over(in_checkpoint.names[i], in_checkpoint);
@@ -173,8 +173,8 @@ std::shared_ptr<const PackedMatrix> NetworkFiller::restore(const WeightSource& s
   }
 }
 
-// Where an adapter learns, tables of tokens and the head over them, which the loss reads, are float32 that
-// stands for the same numbers.
+// If an adapter is trained, token tables and the head over them, which the loss reads, become float32 with
+// the same numbers.
 void NetworkFiller::pack(const std::string& parameter, Tensor& weight,
                          const std::shared_ptr<const PackedMatrix>& matrix) {
   weight.set_needs_gradient(false);
@@ -198,8 +198,8 @@ void NetworkFiller::warn_of_unknown() const {
     if (!reader_.was_asked(name) && (!model_.knows(name) || reader_.is_of_further_layer(name)))
       unknown.push_back(name);
   if (!unknown.empty())
-    warn("{} of the checkpoint's tensors have no place in {} and are not used: {}{}", unknown.size(),
-         model_.architecture(), unknown.front(), unknown.size() > 1 ? ", ..." : "");
+    warn("{} of the checkpoint's tensors are not used by {}: {}{}", unknown.size(), model_.architecture(),
+         unknown.front(), unknown.size() > 1 ? ", ..." : "");
 }
 
 }  // namespace attend

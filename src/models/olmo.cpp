@@ -1,8 +1,8 @@
-// OLMo 2: OLMo Team 2024, arXiv:2501.00656: Llama whose norms are of each sublayer's result, and of all heads
-// of queries and of keys together. Checkpoints: allenai/OLMo-2-*. OLMo 3: three of four layers see a window,
-// and only the others turn more slowly in longer texts. Checkpoints: allenai/Olmo-3-*. OLMoE: Muennighoff et
-// al. 2024, arXiv:2409.02060: experts, and norms before the sublayers as in Llama. Checkpoints:
-// allenai/OLMoE-1B-7B-*.
+// OLMo 2: OLMo Team 2024, arXiv:2501.00656: Llama with norms of each sublayer's result, and of all query
+// heads and all key heads together. Checkpoints: allenai/OLMo-2-*. OLMo 3: three of four layers have a
+// window, and only the others scale their rotary positions for longer texts. Checkpoints: allenai/Olmo-3-*.
+// OLMoE: Muennighoff et al. 2024, arXiv:2409.02060: experts, and norms before the sublayers as in Llama.
+// Checkpoints: allenai/OLMoE-1B-7B-*.
 #include "models/expert_fields.h"
 #include "models/llama_decoder.h"
 

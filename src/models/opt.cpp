@@ -21,7 +21,7 @@ ModelSpec opt_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model;
   StackSpec& stack = model.decoder.emplace(read_fairseq_decoder(config, opt_relative));
   stack.embeddings.positions = positions_by_token(config, opt_relative);
-  // The one of 350M parameters has BERT's norms and narrower embeddings.
+  // The model with 350M parameters has BERT's norms and narrower embeddings.
   const bool before = config.flag({"do_layer_norm_before"}, true), bias = config.flag({"enable_bias"}, true);
   if (!before || config.flag({"_remove_final_layer_norm"}, false)) stack.final_norm.reset();
   for (LayerSpec& layer : stack.layers) {

@@ -33,7 +33,7 @@ void add_matrix(std::vector<OriginalModule>& all, const PretrainedModel& model, 
   }
 }
 
-// The names under which a stack's module for its tokens is known, where several modules have one table.
+// The names of a stack's token module, if several modules share one table.
 std::vector<std::string> table_names(const WeightSource& source, std::string_view stack) {
   std::vector<std::string> own;
   for (const std::string& alias : source.aliases)
@@ -102,7 +102,7 @@ std::vector<TableAdapter>& table_adapters(const PretrainedModel& model, const Or
 Tensor parameter_of(const PretrainedModel& model, const OriginalModule& module) {
   const auto parameters = model.network()->named_parameters();
   if (const auto* found = parameters.find(module.parameter)) return *found;
-  return model.network()->encoder->embeddings->tokens;  // which a decoder reads as well
+  return model.network()->encoder->embeddings->tokens;  // a decoder reads it as well
 }
 
 }  // namespace attend

@@ -11,28 +11,28 @@ struct OriginalModule {
   std::string name = {};       // "bert.encoder.layer.0.attention.self.query"
   std::string parameter = {};  // ours: "encoder.layers.0.self_attention.query_key_value.weight"
   std::int64_t in = 0, out = 0;
-  std::int64_t first = 0;  // a matrix: which rows of ours it is
-  // How it has queries, keys and values head by head (DeBERTa); no heads: they are one below the other, as
-  // ours.
+  std::int64_t first = 0;  // of a matrix: its rows in ours
+  // The order if queries, keys and values are interleaved head by head (DeBERTa); no heads: they are stacked,
+  // as in ours.
   HeadOrder order = {};
   bool transposed = false;  // a Conv1D
-  // A table ([in, out] in the original and here) and where it lies.
+  // Whether it is a table ([in, out] in the original and here).
   bool is_table = false;
   bool scores_words = false;  // the matrix over the vocabulary
 
-  // Rows [out, ...] of the original's order in ours, and back.
+  // Converts rows [out, ...] from the original's order to ours, and back.
   Tensor to_ours(const Tensor& rows) const;
   Tensor to_original(const Tensor& rows) const;
 };
 
-// Those that an adapter can be put beside, in the order of our parameters.
+// The modules that an adapter can be attached to, in the order of our parameters.
 std::vector<OriginalModule> original_modules(const PretrainedModel& model);
 
-// Where the adapters of a module go. Error for a table.
+// The list that holds the adapters of a module. An Error for a table.
 std::vector<MatrixAdapter>& matrix_adapters(const PretrainedModel& model, const OriginalModule& module);
 std::vector<TableAdapter>& table_adapters(const PretrainedModel& model, const OriginalModule& module);
 
-// Our parameter itself.
+// Our parameter for the module.
 Tensor parameter_of(const PretrainedModel& model, const OriginalModule& module);
 
 }  // namespace attend

@@ -54,8 +54,8 @@ TokenBatch Padded::batch(const Tensor& positions, const Tensor& types) const {
   return batch;
 }
 
-VisibleRows Padded::spans() const {
-  VisibleRows visible;
+KeyMask Padded::spans() const {
+  KeyMask visible;
   for (std::int64_t b = 0; b < sequences(); ++b) {
     const Tensor real = columns(b);
     visible.first.push_back(real[0].item<std::int64_t>());

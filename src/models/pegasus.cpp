@@ -1,4 +1,4 @@
-// PEGASUS: Zhang et al. 2019, arXiv:1912.08777: trained to write sentences that a text lacks.
+// PEGASUS: Zhang et al. 2019, arXiv:1912.08777: trained to write sentences that were removed from a text.
 // Checkpoints: google/pegasus-*.
 #include "models/encoder_decoder.h"
 
@@ -14,7 +14,7 @@ ModelSpec pegasus_spec(const Fields& config, std::string_view architecture) {
   return bart_model(config, architecture, pegasus_relative, SinusoidalPositions{count});
 }
 
-// As google/pegasus-large.
+// Like google/pegasus-large.
 Json fresh_pegasus(std::string_view preset) {
   SequenceToSequenceRelative large = pegasus_relative;
   large.vocabulary = 96103, large.encoder_layers = large.decoder_layers = 16;

@@ -1,7 +1,7 @@
-// Phi-1.5 and 2: Li et al. 2023, arXiv:2309.05463: attention and feed-forward side by side, of whose heads a
-// part turns. Checkpoints: microsoft/phi-1*, microsoft/phi-2. Phi-3: Abdin et al. 2024, arXiv:2404.14219:
-// Llama with longer texts by LongRoPE. Checkpoints: microsoft/Phi-3-mini-*, microsoft/Phi-3.5-mini-instruct,
-// microsoft/Phi-4-mini-instruct.
+// Phi-1.5 and 2: Li et al. 2023, arXiv:2309.05463: attention and feed-forward in parallel, rotary positions
+// for a part of each head. Checkpoints: microsoft/phi-1*, microsoft/phi-2. Phi-3: Abdin et al. 2024,
+// arXiv:2404.14219: Llama with LongRoPE for longer texts. Checkpoints: microsoft/Phi-3-mini-*,
+// microsoft/Phi-3.5-mini-instruct, microsoft/Phi-4-mini-instruct.
 #include "models/llama_decoder.h"
 
 namespace attend {
@@ -46,7 +46,7 @@ std::vector<WeightName> phi_weights(const ModelSpec& model) {
                                         {"model.norm.", "model.final_layernorm."}});
 }
 
-// Its older configs call LongRoPE by other names, and are silent on how long texts were before.
+// Older configs have other names for LongRoPE, and do not give the original text length.
 Fields with_longrope(const Fields& config) {
   Json fields = config.json();
   if (!fields.contains("original_max_position_embeddings")) fields["original_max_position_embeddings"] = 4096;

@@ -1,7 +1,7 @@
-// BERT and RoBERTa with norms before each sublayer and a last one, each under names of its own.
-// Megatron's BERT: Shoeybi et al. 2019, arXiv:1909.08053. RoBERTa with the norms of efficient_mlm: Wettig et
-// al. 2022, arXiv:2202.08005. XLM-R XL: Goyal et al. 2021, arXiv:2105.00572. Checkpoints:
-// nvidia/megatron-bert-*, andreasmadsen/efficient_mlm_*, facebook/xlm-roberta-xl.
+// BERT and RoBERTa with norms before each sublayer and a final one; each has its own weight names. Megatron's
+// BERT: Shoeybi et al. 2019, arXiv:1909.08053. RoBERTa with the norms of efficient_mlm: Wettig et al. 2022,
+// arXiv:2202.08005. XLM-R XL: Goyal et al. 2021, arXiv:2105.00572. Checkpoints: nvidia/megatron-bert-*,
+// andreasmadsen/efficient_mlm_*, facebook/xlm-roberta-xl.
 #include "base/error.h"
 #include "models/bert_encoder.h"
 

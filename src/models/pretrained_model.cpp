@@ -18,7 +18,7 @@ PretrainedModel::PretrainedModel(const Family& family, Fields config, std::strin
     : family_(&family), config_(std::move(config)), architecture_(std::move(architecture)) {
   if (std::find(family.architectures.begin(), family.architectures.end(), architecture_) ==
       family.architectures.end())
-    fail("{}: architectures: {} is not supported for {}; these are: {}", config_.source(), architecture_,
+    fail("{}: architectures: {} is not supported for {}; supported are {}", config_.source(), architecture_,
          family.model_type, fmt::join(family.architectures, ", "));
   ModelSpec spec = family.spec(config_, architecture_);
   if (has_head(architecture_, Head::body) && !config_.flag({"add_pooling_layer"}, true)) spec.pooler = false;
@@ -26,7 +26,7 @@ PretrainedModel::PretrainedModel(const Family& family, Fields config, std::strin
   set_dropout(spec, dropout);
   table_ = tied_ ? untied_names(family, spec) : family.weights(spec);
   try {
-    // Only address space so far: memory is used when weights are written.
+    // Only address space so far: memory is used once weights are written.
     network_ = Transformer(spec);
   } catch (const ops::Error&) {
     std::pair<std::int64_t, std::string> largest;
@@ -43,7 +43,7 @@ bool PretrainedModel::serves(const LoadOptions& options) const {
       options.cache != CacheFormat::float32)
     return false;
   if (options.architecture.empty() || options.architecture == architecture_) return true;
-  // A head is no hindrance to who wants the body alone, if it stands on the same stacks.
+  // A model with a head can serve as the body alone, if its stacks are the same.
   if (!has_head(options.architecture, Head::body)) return false;
   const ModelSpec body = family_->spec(config_, options.architecture), &own = network_->spec();
   return body.encoder.has_value() == own.encoder.has_value() &&
@@ -85,7 +85,7 @@ void PretrainedModel::put(const std::map<std::string, Tensor>& tensors) {
 const PretrainedModel& PretrainedModel::with_adapter(std::optional<std::int64_t> number) const {
   const auto count = static_cast<std::int64_t>(adapters_.size());
   if (number && (*number < -1 || *number >= count))
-    fail("adapter {}: expected one of 0 to {} (or -1 for none), as they are named", *number, count - 1);
+    fail("adapter {}: expected 0 to {}, in the order of --adapter, or -1 for none", *number, count - 1);
   if (!loaded_ || loaded_->choices.empty()) return *this;
   const Choice& choice = loaded_->choices.at(number);
   if (!choice.error.empty()) fail("{}", choice.error);
@@ -111,7 +111,7 @@ bool PretrainedModel::has_tensor(const std::string& name) const {
   const auto is_like = [&](std::string_view pattern) {
     return std::ranges::any_of(wanted, [&](const std::string& one) { return matches(pattern, one); });
   };
-  // Nothing reads the table that an untied model's tables were copies of.
+  // The table that an untied model's tables were copied from is not used.
   if (tied_ && std::ranges::any_of(family_->weights(*tied_), [&](const WeightName& row) {
         return row.ours.ends_with(".tokens") && is_like(row.checkpoint);
       }))
@@ -136,7 +136,8 @@ std::map<std::string, Tensor> PretrainedModel::by_checkpoint_name(const Pick& pi
   for (const auto& item : network_->named_parameters()) {
     const WeightSource source = find_source(table_, item.key());
     if (source.frozen && !with_frozen) continue;
-    // In fewer bits it is nobody's to pick: save() refuses, and what learns beside it has tensors of its own.
+    // Quantized matrices are not picked: save() refuses them, and what is trained next to them has its own
+    // tensors.
     const PackedMatrix* const packed = network_->packed(item.key());
     const bool exact = packed != nullptr && packed->format() == WeightFormat::float32;
     const Tensor tensor = pick(item.key(), exact ? packed->dequantized() : item.value());
@@ -151,7 +152,7 @@ std::map<std::string, Tensor> PretrainedModel::by_checkpoint_name(const Pick& pi
 }
 
 std::string PretrainedModel::saved_name(const std::string& name) const {
-  // transformers stores a model without a head without the prefix that tells body from head.
+  // transformers stores a model without a head without the prefix of its body.
   const std::string prefix = std::string(family_->prefix) + ".";
   const ModelSpec& spec = network_->spec();
   const bool headless =
@@ -161,14 +162,14 @@ std::string PretrainedModel::saved_name(const std::string& name) const {
 
 void PretrainedModel::save(const std::filesystem::path& directory, ScalarType type) const {
   if (weights_ != WeightFormat::float32)
-    fail("{}: its weights were loaded as {}, of which no checkpoint can be made", source_, name(weights_));
+    fail("{}: its weights were loaded as {} and cannot be saved as a checkpoint", source_, name(weights_));
   if (tied_ &&
       (tied_->share_embeddings != network_->spec().share_embeddings || !tied_->encoder_family.empty()))
     fail(
-        "{}: an adapter has a table of tokens as a module of its own, and no config.json can say that this "
-        "model's stacks have different ones: use the adapter beside the model (--adapter)",
+        "{}: an adapter has its own token table, but config.json cannot give this model's stacks different "
+        "ones; use the adapter with --adapter",
         source_);
-  // A head with a matrix of its own has no scale in config.json (T5's has one where it is tied).
+  // A head with its own matrix has no scale in config.json (a tied T5 head has one).
   const auto& head = network_->spec().language_model_head;
   const double scale = tied_ && head ? head->scale : 1;
   const auto pick = [&](const std::string& parameter, const Tensor& weight) {
@@ -188,7 +189,7 @@ void PretrainedModel::save(const std::filesystem::path& directory, ScalarType ty
 void PretrainedModel::save_config(const std::filesystem::path& directory, ScalarType type) const {
   Json config = config_.json();
   config["architectures"] = {architecture_};
-  config.erase("quantization_config");  // of where it came from
+  config.erase("quantization_config");  // it describes the loaded checkpoint
   config[config.contains("dtype") ? "dtype" : "torch_dtype"] = type == kHalf       ? "float16"
                                                                : type == kBFloat16 ? "bfloat16"
                                                                                    : "float32";

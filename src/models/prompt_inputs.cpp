@@ -3,7 +3,7 @@
 namespace attend {
 namespace {
 
-// `front` [P] before each row of t [B, L]: [B, P + L].
+// Puts `front` [P] before each row of t [B, L]: [B, P + L].
 Tensor behind(const Tensor& front, const Tensor& t) {
   return ops::cat({front.to(t.type()).unsqueeze(0).expand({t.size(0), -1}), t}, 1);
 }
@@ -23,8 +23,8 @@ std::optional<Tensors> prompted_inputs(const Tensors& inputs, Transformer& net,
     mask = behind(ops::ones_like(ids), mask);
   else
     all.erase("attention_mask");
-  // As peft does: types where a head scores labels, and else none; positions are counted by the model, which
-  // then passes over no padding.
+  // As in peft: types only if a head scores labels. The model counts positions, and then does not skip
+  // padding.
   if (const Tensor types = find(inputs, "token_type_ids"); types.defined() && net->score_head)
     all["token_type_ids"] = behind(ops::zeros_like(ids), types);
   else

@@ -6,8 +6,8 @@
 namespace attend {
 
 // The inputs with the virtual tokens of this adapter (absent: of all) before each text: ids, the mask, types,
-// and the labels of decoders. Positions that were given are passed over. Nothing where there are no virtual
-// tokens. The batch of such ids is `prompted`, and its results have rows of them too.
+// and the labels of decoders. Given positions are ignored. None if there are no virtual tokens. The batch of
+// such ids is `prompted`, and its results include rows of virtual tokens.
 std::optional<Tensors> prompted_inputs(const Tensors& inputs, Transformer& net,
                                        std::optional<std::int64_t> adapter);
 

@@ -26,7 +26,7 @@ WeightFormat stored_format(const Fields& config) {
   if (method != kMethod)
     fail(
         "{}: quantization_config: quant_method: expected \"{}\", bitsandbytes, gptq, awq or "
-        "compressed-tensors, found \"{}\"; take the model's directory of floating-point weights, and "
+        "compressed-tensors, found \"{}\"; use the model's directory with floating-point weights, and "
         "--weights",
         config.source(), kMethod, method);
   const std::string weights = field("weights");
@@ -55,7 +55,7 @@ void save_quantized(const PretrainedModel& model, const std::filesystem::path& d
   if (format != WeightFormat::int8 && format != WeightFormat::int4)
     fail("weights as {}: expected int8 or int4", name(format));
   if (!model.adapters().empty())
-    fail("{}: an adapter lies beside it; merge it first (attend adapter merge)", model.source());
+    fail("{}: the model has an adapter; merge it first (attend adapter merge)", model.source());
   std::map<std::string, Tensor> tensors;
   Json kept = Json::array();
   for (const auto& item : model.network()->named_parameters()) {

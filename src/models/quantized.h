@@ -5,16 +5,16 @@
 
 namespace attend {
 
-// What config.json's quantization_config says; float32 without one, and for the programs whose matrices are
-// decoded (formats/foreign_weights.h). Error for another program's.
+// The format in config.json's quantization_config. float32 without one, and for programs whose matrices are
+// decoded (formats/foreign_weights.h); an Error for other programs.
 WeightFormat stored_format(const Fields& config);
-// The matrices, by checkpoint name, that are stored in float32 all the same.
+// The matrices, by checkpoint name, that are stored in float32 anyway.
 std::vector<std::string> stored_exceptions(const Fields& config);
-// What follows the name of a matrix in the names of the tensors that hold it: "", "_scale", ...
+// The suffixes of the names of the tensors that hold a matrix: "", "_scale", ...
 std::vector<std::string> stored_parts(WeightFormat format);
 
-// Writes a model that was loaded with `weights` of such a format, each file complete or not at all; matrices
-// that it keeps in float32 are named in config.json.
+// Writes a model that was loaded with such a format in `weights`, each file complete or not at all.
+// config.json names the matrices that stay in float32.
 void save_quantized(const PretrainedModel& model, const std::filesystem::path& directory);
 
 }  // namespace attend

@@ -1,7 +1,7 @@
-// Qwen2: Yang et al. 2024, arXiv:2407.10671: Llama with biases of queries, keys and values, whose last layers
-// may see a window. Checkpoints: Qwen/Qwen2-*, Qwen/Qwen2.5-*, Alibaba-NLP/gte-Qwen2-*. Qwen3: Yang et al.
-// 2025, arXiv:2505.09388: normed queries and keys instead. Checkpoints: Qwen/Qwen3-*, Qwen/Qwen3-Embedding-*,
-// Qwen/Qwen3-Reranker-*.
+// Qwen2: Yang et al. 2024, arXiv:2407.10671: Llama with biases of queries, keys and values; the last layers
+// may have a window. Checkpoints: Qwen/Qwen2-*, Qwen/Qwen2.5-*, Alibaba-NLP/gte-Qwen2-*. Qwen3: Yang et al.
+// 2025, arXiv:2505.09388: normalized queries and keys instead. Checkpoints: Qwen/Qwen3-*,
+// Qwen/Qwen3-Embedding-*, Qwen/Qwen3-Reranker-*.
 #include "models/llama_decoder.h"
 
 namespace attend {
@@ -12,7 +12,7 @@ constexpr LlamaRelative qwen2_relative = {
 constexpr LlamaRelative qwen3_relative = {
     .vocabulary = 151936, .inner = 22016, .key_heads = 32, .head_size = 128, .positions = 32768};
 
-// With `use_sliding_window`, layers from number max_window_layers on see a window.
+// With `use_sliding_window`, layers from max_window_layers on have a window.
 void read_windows(ModelSpec& model, const Fields& config) {
   std::vector<LayerSpec>& layers = model.decoder->layers;
   const bool named = config.json().contains("sliding_window");

@@ -24,7 +24,7 @@ constexpr LlamaRelative qwen3_moe_relative = {.vocabulary = 151936,
                                               .key_heads = 4,
                                               .positions = 32768};
 
-// Every decoder_sparse_step-th layer has experts, unless mlp_only_layers names it.
+// Every decoder_sparse_step-th layer has experts, unless it is in mlp_only_layers.
 void put_qwen_experts(ModelSpec& model, const Fields& config, const ExpertsSpec& experts,
                       std::int64_t width) {
   std::vector<LayerSpec>& layers = model.decoder->layers;
@@ -39,10 +39,10 @@ void put_qwen_experts(ModelSpec& model, const Fields& config, const ExpertsSpec&
   put_router_loss(model, config, 0.001);
 }
 
-// In transformers all layers see the same, whatever max_window_layers says.
+// In transformers all layers have the same window, whatever max_window_layers says.
 void read_window(ModelSpec& model, const Fields& config) {
   if (!config.flag({"use_sliding_window"}, false)) return;
-  const bool named = config.json().contains("sliding_window");  // a null means that all is seen
+  const bool named = config.json().contains("sliding_window");  // null means no window
   const std::int64_t window = config.integer({"sliding_window"}, named ? 0 : 4096);
   for (LayerSpec& layer : model.decoder->layers) layer.self_attention.window = window;
 }

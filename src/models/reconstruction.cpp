@@ -6,7 +6,7 @@ Tensor reconstruction_distance(const ImageBatch& images, const Tensor& made, con
   const PatchSpec& spec = patches->spec();
   if (made.sizes() != images.pixels.sizes())
     fail(
-        "the patches become an image of [{}], which cannot be compared with [{}]: encoder_stride must be "
+        "the predicted image [{}] has another shape than the input [{}]: encoder_stride must equal "
         "patch_size",
         fmt::join(made.sizes(), ", "), fmt::join(images.pixels.sizes(), ", "));
   const auto [rows, columns] = patches->grid(images.pixels);

@@ -5,9 +5,9 @@
 
 namespace attend {
 
-// made [B, channels, H, W], as images.pixels: the sum of |pixel - made| over the pixels of hidden patches, of
-// which there are hidden patches * patch height * patch width * channels. Error if the shapes differ: what a
-// patch becomes (encoder_stride) is to be as large as what it was cut from (patch_size).
+// made [B, channels, H, W], like images.pixels: the sum of |pixel - made| over the pixels of hidden patches;
+// there are hidden patches * patch height * patch width * channels of them. An Error if the shapes differ:
+// the predicted patch (encoder_stride) must be as large as the input patch (patch_size).
 Tensor reconstruction_distance(const ImageBatch& images, const Tensor& made, const PatchEmbeddings& patches);
 
 }  // namespace attend

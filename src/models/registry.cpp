@@ -1,4 +1,4 @@
-// Every family there is. A new one is a file beside this one and a line here.
+// All families. A new family needs its own file and a line here.
 #include "base/error.h"
 #include "models/family.h"
 
@@ -105,13 +105,13 @@ std::string known() {
 
 const Family& find_family(std::string_view model_type) {
   if (const Family* family = known_family(model_type)) return *family;
-  fail("the model type \"{}\" is not one that attend knows ({})", model_type, known());
+  fail("unknown model type \"{}\"; the known ones are {}", model_type, known());
 }
 
 const Family& find_family(const Fields& config) {
   const std::string model_type = config.text({"model_type"});
   if (const Family* family = known_family(model_type)) return *family;
-  fail("{}: model_type: \"{}\" is not one that attend knows ({})", config.source(), model_type, known());
+  fail("{}: model_type: unknown type \"{}\"; the known ones are {}", config.source(), model_type, known());
 }
 
 }  // namespace attend

@@ -1,7 +1,7 @@
 // RoBERTa: Liu et al. 2019, arXiv:1907.11692. XLM-R: Conneau et al. 2019, arXiv:1911.02116: the same model
-// over a hundred languages. CamemBERT: Martin et al. 2019, arXiv:1911.03894: over French. The text model of
-// data2vec: Baevski et al. 2022, arXiv:2202.03555, was trained otherwise. Checkpoints: FacebookAI/roberta-*,
-// FacebookAI/xlm-roberta-*, almanach/camembert-*, facebook/data2vec-text-base.
+// for a hundred languages. CamemBERT: Martin et al. 2019, arXiv:1911.03894: for French. The text model of
+// data2vec: Baevski et al. 2022, arXiv:2202.03555, with another training objective. Checkpoints:
+// FacebookAI/roberta-*, FacebookAI/xlm-roberta-*, almanach/camembert-*, facebook/data2vec-text-base.
 #include "models/bert_encoder.h"
 
 namespace attend {
@@ -68,7 +68,7 @@ ModelSpec roberta_model(const Fields& config, std::string_view architecture, con
   model.initialization.range = config.number({"initializer_range"}, 0.02, 0, 10);
   if (architecture.ends_with("ForMaskedLM") || model.decoder)
     model.language_model_head = masked_language_model(config, Activation::gelu, stack.layers.front().norm);
-  // A sentence is scored from its first token through a layer of its own; only choices use the pooler.
+  // A sentence is scored from its first token through a separate layer; only multiple choice uses the pooler.
   const double dropout =
       read_dropout(config, {"classifier_dropout", "hidden_dropout_prob"}, relative.dropout);
   const bool choice = architecture.ends_with("ForMultipleChoice");

@@ -1,5 +1,4 @@
-// RoFormer: Su et al. 2021, arXiv:2104.09864: BERT whose queries and keys are turned by their positions.
-// Checkpoints: junnyu/roformer_*.
+// RoFormer: Su et al. 2021, arXiv:2104.09864: BERT with rotary positions. Checkpoints: junnyu/roformer_*.
 #include "base/error.h"
 #include "models/bert_encoder.h"
 #include "models/summary.h"
@@ -54,7 +53,7 @@ ModelSpec roformer_spec(const Fields& config, std::string_view architecture) {
 
 std::vector<WeightName> roformer_weights(const ModelSpec& model) {
   std::vector<WeightName> table = bert_weights(model, "roformer");
-  table.pop_back();  // of the scores
+  table.pop_back();  // the row of the scores
   const bool sentence = model.score_head && model.score_head->kind == ScoreKind::sequence_classification;
   table.insert(
       table.end(),

@@ -10,8 +10,8 @@
 namespace attend {
 namespace {
 
-// The object that says how base and frequencies are scaled: rope_parameters, of one kind of layers where it
-// tells kinds apart, or rope_scaling; empty where there is none.
+// The object with the scaling of base and frequencies: rope_parameters, for one kind of layer if it
+// distinguishes kinds; or rope_scaling; empty if there is none.
 Fields scaling_fields(const Fields& config, std::string_view layers) {
   const auto object = [&](const Json& all, const char* name) {
     const auto found = all.find(name);
@@ -25,13 +25,12 @@ Fields scaling_fields(const Fields& config, std::string_view layers) {
   return {fields, config.source() + (newer ? ": rope_parameters" : ": rope_scaling")};
 }
 
-// What every kind of scaling starts from.
+// The inputs of every kind of scaling.
 struct Scaling {
   const Fields& fields;
   double base;
-  std::int64_t positions;  // of the model
-  std::optional<std::int64_t>
-      original;  // before it was made to read longer texts, as config.json itself says
+  std::int64_t positions;                // of the model
+  std::optional<std::int64_t> original;  // length before extension to longer texts, from config.json
   RotarySpec& spec;
 
   double factor() const { return fields.number({"factor"}, {}, 1e-6, 1e6); }
@@ -43,11 +42,12 @@ void scale_linearly(const Scaling& s) {
 }
 
 void scale_dynamically(const Scaling& s) {
-  if (s.spec.size <= 2) fail("{}: dynamic: expected heads that turn more than one pair", s.fields.source());
+  if (s.spec.size <= 2)
+    fail("{}: dynamic: expected heads with more than one rotated pair", s.fields.source());
   s.spec.growing = {s.base, s.factor(), s.positions};
 }
 
-// Peng et al. 2023, arXiv:2309.00071: fast pairs stay, slow ones are slowed down, with a ramp between.
+// Peng et al. 2023, arXiv:2309.00071: fast pairs stay, slow ones are slowed down, with a ramp in between.
 void scale_by_yarn(const Scaling& s) {
   const double factor = s.factor(), fast = s.fields.number({"beta_fast"}, 32),
                slow = s.fields.number({"beta_slow"}, 1), n = static_cast<double>(s.spec.size);
@@ -137,8 +137,8 @@ RotarySpec read_rotary(const Fields& config, const RotaryDefaults& given, std::s
                                 config.number({"partial_rotary_factor"}, given.part, 0, 1), 0, 1);
   RotarySpec spec = unscaled_rotary(defaults);
   if (spec.size < 2 || spec.size % 2 != 0)
-    fail("{}: expected an even number of a head's {} numbers to turn by their positions, found {}",
-         config.source(), given.head_size, spec.size);
+    fail("{}: expected an even number of rotated elements among a head's {}, found {}", config.source(),
+         given.head_size, spec.size);
   const std::string kind = fields.json().empty() ? "default" : fields.text({"rope_type", "type"}, "default");
   const Scaling scaling{fields, defaults.base, given.positions,
                         config.maybe_integer({"original_max_position_embeddings"}, 1), spec};

@@ -9,15 +9,15 @@ namespace attend {
 struct RotaryDefaults {
   std::int64_t head_size = 0, positions = 2048;
   double base = 10000;
-  double part = 1;     // of a head that turns, where partial_rotary_factor does not say
+  double part = 1;     // the rotated part of a head, unless partial_rotary_factor gives it
   bool halves = true;  // as in RotarySpec
 };
 
-// rope_theta, partial_rotary_factor and rope_scaling, or transformers 5's rope_parameters, which has them
-// all; and there, where it tells kinds of layers apart ("full_attention"), what stands for `layers`. Error
-// for a kind of scaling that is not known.
+// Reads rope_theta, partial_rotary_factor and rope_scaling, or transformers 5's rope_parameters, which holds
+// all of them. If that distinguishes kinds of layers ("full_attention"), reads the object for `layers`. An
+// Error for an unknown kind of scaling.
 RotarySpec read_rotary(const Fields& config, const RotaryDefaults& defaults, std::string_view layers = {});
-// The same without the scaling: what base the layers have.
+// The same without scaling.
 RotarySpec unscaled_rotary(const RotaryDefaults& defaults);
 
 }  // namespace attend

@@ -7,7 +7,7 @@
 namespace attend {
 namespace {
 
-// scores [n, labels] against n label numbers; those equal to kIgnoredLabel do not count.
+// scores [n, labels] against n label indices; those equal to kIgnoredLabel do not count.
 Tensor label_loss(const Tensor& scores, const Tensor& labels, std::string_view name) {
   const Tensor flat = labels.reshape(-1).to(kLong);
   if (flat.numel() != scores.size(0))
@@ -17,9 +17,9 @@ Tensor label_loss(const Tensor& scores, const Tensor& labels, std::string_view n
   return cross_entropy(scores, flat, {}).mean();
 }
 
-// DeBERTa, where its config names no problem: a sentence's single score is a number without a dimension of
-// its own once there is a label for it, and several numbers as labels are the shares of the classes.
-bool goes_debertas_way(Transformer& network, const ScoreHeadSpec& spec) {
+// DeBERTa without a problem type in its config: with a label, a single score becomes a number without its own
+// dimension, and floating-point labels are the probabilities of the classes.
+bool scores_like_deberta(Transformer& network, const ScoreHeadSpec& spec) {
   return !spec.problem && network->encoder && network->encoder->spec().quirks.padding_begins_as_zero;
 }
 
@@ -30,8 +30,8 @@ Tensor shared_label_loss(const Tensor& scores, const Tensor& labels) {
   return ops::log_softmax(scores, 1).mul(labels.to(scores.type())).sum(1).neg().mean();
 }
 
-// 1 for what belongs to the question [B, L], which ends behind the first token of id `end`, or is as long as
-// the input question_lengths says.
+// 1 for the question's tokens [B, L]. The question ends after the first token of id `end`, or has the length
+// in the input question_lengths.
 Tensor question_mask(std::int64_t end, const Tensors& inputs) {
   const Tensor ids = find(inputs, "input_ids"), given = find(inputs, "question_lengths");
   if (given.defined() && given.numel() != ids.size(0))
@@ -41,7 +41,7 @@ Tensor question_mask(std::int64_t end, const Tensors& inputs) {
   return ops::arange(ids.size(1)).unsqueeze(0).lt(lengths).to(kLong);
 }
 
-// The decoder's row in the column where the encoder's input has its last token of this id.
+// The decoder's row in the column of the last token with this id in the encoder's input.
 Tensor end_rows(const ScoreRows& rows, std::int64_t id) {
   const Tensor ends = rows.source->ids().eq(id), counts = ends.sum(1);
   if (ends.sizes() != rows.layout.ids().sizes())
@@ -54,7 +54,7 @@ Tensor end_rows(const ScoreRows& rows, std::int64_t id) {
   return rows.layout.rows_at(columns, "the last end token");
 }
 
-// What the head reads: [B or T, d]. Where padding is among the rows, it decides what is last or first.
+// What the head reads: [B or T, d]. If rows include padding, it affects which row is first or last.
 Tensor read_rows(const ScoreHeadSpec& spec, const Tensors& inputs, const ScoreRows& rows) {
   const auto pick = [&](const Tensor& index) { return rows.hidden.index_select(0, index); };
   switch (spec.input) {
@@ -63,7 +63,7 @@ Tensor read_rows(const ScoreHeadSpec& spec, const Tensors& inputs, const ScoreRo
     case HeadInput::first_token:
       return rows.first.defined() ? rows.first : head_rows(spec, rows.batch, rows.hidden);
     case HeadInput::last_token:
-      // Behind virtual tokens the original does not know what is padding, and takes the last column.
+      // After virtual tokens the original does not know the padding, and uses the last column.
       if (rows.batch.prompted) return rows.hidden.index_select(0, rows.batch.offsets.last_rows());
       [[fallthrough]];
     case HeadInput::before_token:
@@ -83,7 +83,7 @@ Tensor read_rows(const ScoreHeadSpec& spec, const Tensors& inputs, const ScoreRo
   }
 }
 
-// Without those of padding, where a head ignores them.
+// The labels, without those of padding if the head ignores padding.
 Tensor counted_labels(const ScoreHeadSpec& spec, const Tensors& inputs, const Tensor& labels) {
   const Tensor mask = find(inputs, "attention_mask");
   if (!spec.quirks.ignores_padding || !mask.defined()) return labels;
@@ -130,8 +130,8 @@ Tensor put_scores(Tensors& out, const Tensors& inputs, Transformer& network, con
     case ScoreKind::sequence_classification:
       out[name] = scores;
       if (!labels.defined()) return {};
-      if (goes_debertas_way(network, spec) && scores.size(1) == 1) out[name] = scores.squeeze(1);
-      if (goes_debertas_way(network, spec) && scores.size(1) > 1 && labels.dim() > 1 && labels.size(-1) > 1)
+      if (scores_like_deberta(network, spec) && scores.size(1) == 1) out[name] = scores.squeeze(1);
+      if (scores_like_deberta(network, spec) && scores.size(1) > 1 && labels.dim() > 1 && labels.size(-1) > 1)
         return shared_label_loss(scores, labels);
       return classification_loss(scores, labels, spec.problem);
     case ScoreKind::next_sentence:
@@ -169,8 +169,8 @@ Tensor put_scores(Tensors& out, const Tensors& inputs, Transformer& network, con
       if (starts.numel() != texts.count() || ends.numel() != texts.count())
         fail("start_positions, end_positions: expected one number per text ({}), found {} and {}",
              texts.count(), starts.numel(), ends.numel());
-      // The caller has made every position of the padded batch a row. A place before the first is the first,
-      // and one behind the last does not count: transformers' own rule.
+      // The caller has made every position of the padded batch a row. A position before the first is the
+      // first, and one after the last does not count: transformers' own rule.
       const auto places = [&](const Tensor& given) { return given.to(kLong).clamp(0, length); };
       return span_cross_entropy(scores, texts, places(starts), places(ends)).mean();
     }

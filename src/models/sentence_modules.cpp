@@ -18,14 +18,14 @@ Tensor read_weight(const WeightFiles& checkpoint, const SentenceModule& spec, co
   return copy_tensor(*view).to(kFloat);
 }
 
-// Rows of hidden states, whose they are, and where each is in its text.
+// Rows of hidden states, the texts that they belong to, and their positions in these.
 struct PooledRows {
   Tensor hidden;
   Offsets offsets;
   Tensor places;
 };
 
-// Without the first `count` rows of each text.
+// The rows without the first `count` of each text.
 PooledRows without_first(const PooledRows& all, std::int64_t count) {
   std::vector<std::int64_t> rows, places, lengths;
   for (std::int64_t b = 0; b < all.offsets.count(); ++b) {
@@ -41,7 +41,7 @@ PooledRows without_first(const PooledRows& all, std::int64_t count) {
           all.places.defined() ? all.places.index_select(0, numbers) : ops::tensor(places, kLong)};
 }
 
-// As pool() does, and zeros for a text without rows.
+// Like pool(), but zeros for a text without rows.
 Tensor pool_any(const PooledRows& rows, SentencePooling::Mode mode) {
   std::vector<std::int64_t> texts, lengths;
   for (std::int64_t b = 0; b < rows.offsets.count(); ++b)
@@ -70,7 +70,8 @@ void SentenceModules::add(const SentenceModule& spec) {
   if (spec.kind == Kind::pooling) size_ *= static_cast<std::int64_t>(spec.modes.size());
   if (spec.kind == Kind::dense || spec.kind == Kind::norm) {
     if (spec.in != size_)
-      fail("{}: it reads {} numbers, but what is before it makes {}", spec.folder.string(), spec.in, size_);
+      fail("{}: it reads {} numbers, but the module before it returns {}", spec.folder.string(), spec.in,
+           size_);
     size_ = spec.out;
     const WeightFiles checkpoint = WeightFiles::open(spec.folder);
     const std::vector<std::int64_t> out{spec.out};

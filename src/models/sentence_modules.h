@@ -10,14 +10,14 @@
 namespace attend {
 
 struct VectorOptions {
-  Tensor places = {};              // of each token in its text, as pool() has it
-  std::int64_t prompt_tokens = 0;  // how many of each text's first tokens are the prompt's
-  bool normalize = true;           // false: leaves out a last module that gives vectors the length 1
+  Tensor places = {};              // the position of each token in its text, as in pool()
+  std::int64_t prompt_tokens = 0;  // the number of each text's first tokens that belong to the prompt
+  bool normalize = true;           // false: leaves out a final module that normalizes vectors to length 1
 };
 
 class SentenceModules {
  public:
-  // For hidden states `width` wide. Error for weights that are missing or do not fit.
+  // For hidden states of this width. An Error for weights that are missing or do not fit.
   SentenceModules(const std::vector<SentenceModule>& modules, std::int64_t width);
 
   // hidden [T, d] -> [B, size()]. A text without tokens is pooled to zeros.

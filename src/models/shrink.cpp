@@ -12,25 +12,25 @@ namespace {
 constexpr const char* kCounts[] = {"num_hidden_layers", "n_layer",        "n_layers",          "num_layers",
                                    "encoder_layers",    "decoder_layers", "num_decoder_layers"};
 
-// config.json of a model with so many layers in each stack.
+// config.json of a model with `count` layers in each stack.
 Fields with_layers(const Fields& config, const Family& family, std::size_t count) {
   Json changed = config.json();
   const Json usual = family.fresh_config(family.presets.front());
-  for (const char* field : kCounts)  // what config.json leaves out has another family's number of layers
+  for (const char* field : kCounts)  // a missing field would mean the family's default number of layers
     if (changed.contains(field) || usual.contains(field)) changed[field] = count;
   return Fields(changed, config.source());
 }
 
 void check_layers(const StackSpec& stack, const std::vector<std::int64_t>& layers,
                   const std::string& source) {
-  if (!stack.weights_of.empty()) fail("{}: its layers share their weights: none can be left out", source);
+  if (!stack.weights_of.empty()) fail("{}: its layers share their weights, so none can be left out", source);
   const auto count = static_cast<std::int64_t>(stack.layers.size());
   for (const std::int64_t layer : layers)
     if (layer < 0 || layer >= count)
-      fail("--keep-layers {}: expected layers from 0 to {}, which {} has", layer, count - 1, source);
+      fail("--keep-layers {}: expected layers from 0 to {} of {}", layer, count - 1, source);
 }
 
-// The name in the whole model of what is called `name` in the small one.
+// The name in the large model for `name` in the small one.
 std::string whole_name(const std::string& name, const std::vector<std::int64_t>& layers) {
   for (const std::string_view stack : {"encoder.layers.", "decoder.layers."}) {
     if (!name.starts_with(stack)) continue;
@@ -47,7 +47,7 @@ std::string whole_name(const std::string& name, const std::vector<std::int64_t>&
 
 void shrink_model(const ModelDirectory& from, const std::vector<std::int64_t>& layers,
                   const std::filesystem::path& to) {
-  if (layers.empty()) fail("--keep-layers: expected one layer at least");
+  if (layers.empty()) fail("--keep-layers: expected at least one layer");
   const std::string source = from.path().string();
   const PretrainedModel whole = PretrainedModel::load(from, Purpose::training);
   const ModelSpec& spec = whole.network()->spec();
@@ -62,7 +62,7 @@ void shrink_model(const ModelDirectory& from, const std::vector<std::int64_t>& l
     const std::string name = whole_name(item.key(), layers);
     const Tensor* const weight = weights.find(name);
     if (weight == nullptr || weight->sizes() != item.value().sizes())
-      fail("{}: {} has no place in a model of {} of its layers", source, name, layers.size());
+      fail("{}: {} does not fit a model with {} of its layers", source, name, layers.size());
     item.value().copy_(*weight);
   }
   copy_companions(from.path(), to);

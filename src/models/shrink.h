@@ -8,9 +8,9 @@
 
 namespace attend {
 
-// Writes a model directory: of each stack these layers, numbered from 0, in this order; everything else as it
-// is. Error for a layer that a stack does not have, and for a family whose layers share weights (ALBERT) or
-// whose config.json says what each of them is (GPT-Neo).
+// Writes a model directory with these layers of each stack, numbered from 0, in this order; everything else
+// is unchanged. An Error for a layer that a stack does not have, and for a family whose layers share weights
+// (ALBERT) or whose config.json describes each layer (GPT-Neo).
 void shrink_model(const ModelDirectory& from, const std::vector<std::int64_t>& layers,
                   const std::filesystem::path& to);
 

@@ -1,4 +1,4 @@
-// SmolLM3: https://huggingface.co/blog/smollm3: Llama, but every fourth layer does not turn (Yang et al.
+// SmolLM3: https://huggingface.co/blog/smollm3: Llama without positions in every fourth layer (Yang et al.
 // 2025, arXiv:2501.18795). Checkpoints: HuggingFaceTB/SmolLM3-3B*. Granite: https://github.com/ibm-granite:
 // Llama with four factors. Checkpoints: ibm-granite/granite-3.*.
 #include "base/error.h"
@@ -28,7 +28,7 @@ ModelSpec with_biases(const Fields& config, std::string_view architecture, const
   return model;
 }
 
-// In no_rope_layers, in spite of its name, 1 stands for a layer that turns.
+// In no_rope_layers, despite its name, 1 means a layer with rotary positions.
 std::vector<bool> read_turning_layers(const Fields& config, std::size_t count) {
   const std::vector<std::int64_t> stored = config.integers({"no_rope_layers"});
   const auto interval = static_cast<std::size_t>(config.integer({"no_rope_layer_interval"}, 4));

@@ -3,7 +3,7 @@
 namespace attend {
 namespace {
 
-// One column for each of B texts, of 0 to L - 1.
+// One column for each of B texts, from 0 to L - 1.
 Tensor read_columns(const Tensors& inputs, const char* name, const Tensor& hidden) {
   const Tensor given = find(inputs, name);
   if (given.numel() != hidden.size(0) || !ops::is_integer(given.type(), false))
@@ -19,7 +19,7 @@ Tensor states_at(const Tensor& hidden, const Tensor& columns) {
   return hidden.index({ops::arange(hidden.size(0)), columns});  // [B, d]
 }
 
-// Scores of places that are ruled out become the lowest there are: the original's arithmetic.
+// Excluded positions get the lowest score, with the original's arithmetic.
 Tensor rule_out(const Tensor& scores, const Tensor& ruled_out) {
   return ruled_out.defined() ? scores * (1 - ruled_out) - 1e30 * ruled_out : scores;
 }
@@ -55,8 +55,7 @@ Tensor put_spans(Tensors& out, const Tensors& inputs, SpanSearch& search, const 
                                                               impossible.reshape(-1).to(hidden.type()));
   }
   if (L < starts || L < ends)
-    fail("input_ids: {} columns are fewer than the {} starts and {} ends that are searched for", L, starts,
-         ends);
+    fail("input_ids: {} columns are too few for the {} starts and {} ends to be found", L, starts, ends);
   const Tensor start_chances = ops::softmax(start_scores, 1);  // the original calls them log_probs
   const auto [start_top, start_columns] = ops::topk(start_chances, starts, 1);  // [B, S]
   const Tensor start_states =

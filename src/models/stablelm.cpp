@@ -1,6 +1,7 @@
-// StableLM: https://huggingface.co/stabilityai/stablelm-2-1_6b: Llama with layer normalization, of whose
-// heads a quarter turns. Checkpoints: stabilityai/stablelm-3b-4e1t, stabilityai/stablelm-2-*. StarCoder 2:
-// Lozhkov et al. 2024, arXiv:2402.19173: with GPT-2's feed-forward layers. Checkpoints: bigcode/starcoder2-*.
+// StableLM: https://huggingface.co/stabilityai/stablelm-2-1_6b: Llama with layer normalization, and rotary
+// positions for a quarter of each head. Checkpoints: stabilityai/stablelm-3b-4e1t, stabilityai/stablelm-2-*.
+// StarCoder 2: Lozhkov et al. 2024, arXiv:2402.19173: with GPT-2's feed-forward layers. Checkpoints:
+// bigcode/starcoder2-*.
 #include "models/llama_decoder.h"
 
 namespace attend {
@@ -40,7 +41,7 @@ ModelSpec stablelm_spec(const Fields& config, std::string_view architecture) {
   return model;
 }
 
-// "{0|1|2}", for three.
+// "{0|1|2}" for three.
 std::string numbered(std::int64_t count) {
   std::string all = "{0";
   for (std::int64_t i = 1; i < count; ++i) all += "|" + std::to_string(i);

@@ -6,23 +6,22 @@
 namespace attend {
 namespace {
 
-// Error unless `t` is of this shape.
+// An Error unless `t` has this shape.
 void check_shape(const Tensor& t, const char* name, Dimensions shape) {
   if (t.sizes() != shape)
     fail("{}: expected the shape [{}], found [{}]", name, fmt::join(shape, ", "), fmt::join(t.sizes(), ", "));
 }
 
-// Which column each target stands for: [B, P].
+// The column of each target: [B, P].
 Tensor target_columns(const Tensor& mapping, const Padded& given) {
   if (mapping.dim() != 3) fail("target_mapping: expected the shape [batch, targets, length]");
   check_shape(mapping, "target_mapping", {given.sequences(), mapping.size(1), given.length()});
   const bool one_hot =
       mapping.eq(0).logical_or(mapping.eq(1)).all().item<bool>() && mapping.sum(2).eq(1).all().item<bool>();
   if (mapping.size(1) == 0 || !one_hot)
-    fail(
-        "target_mapping: expected a single 1 in each row, for the token that is to be predicted, and else 0");
+    fail("target_mapping: expected one 1 in each row, for the token to predict, and 0 elsewhere");
   if (mapping.sum(1).gt(1).any().item<bool>())
-    fail("target_mapping: expected each token to be predicted once at most");
+    fail("target_mapping: expected each token to be predicted at most once");
   return mapping.argmax(2);
 }
 
@@ -53,8 +52,7 @@ Streams::Streams(const Padded& given, const Tensors& inputs, const StackSpec& st
 
   const TokenBatch whole = given.whole().batch({}, find(inputs, "token_type_ids"));
   const Tensor blanks = ops::arange(blanks_).expand({B, blanks_});
-  const Tensor asked =
-      ops::cat({target_columns_, blanks}, 1);  // [B, P + L]: the column that each row stands for
+  const Tensor asked = ops::cat({target_columns_, blanks}, 1);  // [B, P + L]: the column of each row
   const auto by_text = [&](const Tensor& of_columns, const Tensor& of_asked) {
     return ops::cat({of_columns.view({B, L}), of_asked}, 1).flatten();
   };
@@ -65,7 +63,7 @@ Streams::Streams(const Padded& given, const Tensors& inputs, const StackSpec& st
   if (whole.types.defined()) batch.types = by_text(whole.types, whole.types.view({B, L}).gather(1, asked));
   batch.past = std::move(past);
 
-  auto visible = std::make_shared<VisibleRows>();
+  auto visible = std::make_shared<KeyMask>();
   const Tensor always = always_hidden(stack, L, past_);  // [L, M + L]
   for (std::int64_t b = 0; b < B; ++b) {
     visible->first.push_back(0);
@@ -113,7 +111,7 @@ std::vector<Tensor> read_past(const Tensors& inputs, std::int64_t sequences, con
   for (std::size_t i = 0; i < stack.layers.size(); ++i) {
     const std::string name = fmt::format("mems.{}", i);
     const Tensor memory = find(inputs, name);
-    if (!memory.defined()) fail("expected an input named {}, as there is mems.0", name);
+    if (!memory.defined()) fail("expected an input named {}, because mems.0 is given", name);
     if (memory.dim() != 3 || !ops::is_floating(memory.type()))
       fail("{}: expected numbers of shape [tokens, batch, width]", name);
     const std::int64_t tokens = i == 0 ? memory.size(0) : past.front().size(1);

@@ -7,25 +7,25 @@
 
 namespace attend {
 
-// Rows of every text: its L columns, padding too, then one for each of its P targets; and, where the weights
-// of the second stream are wanted, one more for each column, as the original computes them for those that are
-// no target: with a query of zero.
+// The rows of every text: its L columns, including padding, then one for each of its P targets. If the
+// weights of the second stream are captured, one more for each column: the original computes weights also for
+// columns that are no target, with a query of zero.
 class Streams {
  public:
-  // `given`: ids and padding. Reads perm_mask [B, L, L], target_mapping [B, P, L], token_type_ids and, of
-  // `past`, how far back it reaches. Error where they do not fit.
+  // `given`: ids and padding. Reads perm_mask [B, L, L], target_mapping [B, P, L], token_type_ids, and the
+  // length of `past`. An Error if they do not fit.
   Streams(const Padded& given, const Tensors& inputs, const StackSpec& stack, std::vector<Tensor> past,
           bool weights);
 
   TokenBatch batch;
 
   std::int64_t targets() const { return targets_; }
-  // Of all rows [B * rows, ...]: the columns' [B * L, ...], and the targets' [B * P, ...].
+  // From all rows [B * rows, ...]: those of the columns [B * L, ...], and those of the targets [B * P, ...].
   Tensor content(const Tensor& rows) const { return part(rows, 0, columns_); }
   Tensor predicted(const Tensor& rows) const { return part(rows, columns_, targets_); }
-  // The weights of a layer [heads, rows, M + L], of the content alone and without padding.
+  // The weights of a layer [heads, rows, M + L], for the content only and without padding.
   std::vector<Tensor> real_weights(const std::vector<Tensor>& weights, const Padded& given) const;
-  // Those of the second stream, [B, heads, L, M + L], zero where a column is padding.
+  // The weights of the second stream, [B, heads, L, M + L]; zero if a column is padding.
   Tensor query_weights(const std::vector<Tensor>& weights, const Padded& given) const;
 
  private:
@@ -40,7 +40,7 @@ class Streams {
 // The inputs mems.0, mems.1, ... [M, B, width], one for each layer, as [B, M, width]; empty if there are
 // none.
 std::vector<Tensor> read_past(const Tensors& inputs, std::int64_t sequences, const StackSpec& stack);
-// Puts what the next segment may look back at: the last `memory` states of what each layer was given.
+// Puts the memories for the next segment into `out`: the last `memory` states of each layer's input.
 void put_memories(Tensors& out, const std::vector<Tensor>& layer_inputs, const std::vector<Tensor>& past,
                   const StackSpec& stack);
 

@@ -13,8 +13,8 @@ struct Summary {
   double first_dropout, last_dropout;
 };
 
-HeadInput read_type(const Fields& config, std::string_view usual) {
-  const std::string type = config.text({"summary_type"}, std::string(usual));
+HeadInput read_type(const Fields& config, std::string_view default_type) {
+  const std::string type = config.text({"summary_type"}, std::string(default_type));
   if (type == "first") return HeadInput::first_token;
   if (type == "last") return HeadInput::last_column;
   if (type == "mean") return HeadInput::mean;
@@ -23,27 +23,27 @@ HeadInput read_type(const Fields& config, std::string_view usual) {
        shown(Json(type)));
 }
 
-Summary read_summary(const Fields& config, const UsualSummary& usual, std::int64_t labels,
+Summary read_summary(const Fields& config, const SummaryDefaults& defaults, std::int64_t labels,
                      std::int64_t width) {
   const auto field = config.json().find("summary_activation");
   const bool none =
-      field == config.json().end() ? usual.activation.empty() : field->is_null() || *field == "";
+      field == config.json().end() ? defaults.activation.empty() : field->is_null() || *field == "";
   const bool projects = config.flag({"summary_use_proj"}, true);
-  const bool to_labels = config.flag({"summary_proj_to_labels"}, usual.to_labels);
-  return {.input = read_type(config, usual.type),
+  const bool to_labels = config.flag({"summary_proj_to_labels"}, defaults.to_labels);
+  return {.input = read_type(config, defaults.type),
           .projects = projects,
           .width = projects && to_labels ? labels : width,
           .activation =
-              none ? Activation::none : read_activation(config, {"summary_activation"}, usual.activation),
-          .first_dropout = read_dropout(config, {"summary_first_dropout"}, usual.first_dropout),
-          .last_dropout = read_dropout(config, {"summary_last_dropout"}, usual.last_dropout)};
+              none ? Activation::none : read_activation(config, {"summary_activation"}, defaults.activation),
+          .first_dropout = read_dropout(config, {"summary_first_dropout"}, defaults.first_dropout),
+          .last_dropout = read_dropout(config, {"summary_last_dropout"}, defaults.last_dropout)};
 }
 
 }  // namespace
 
-ScoreHeadSpec read_summary_scores(const Fields& config, const UsualSummary& usual, std::int64_t labels,
+ScoreHeadSpec read_summary_scores(const Fields& config, const SummaryDefaults& defaults, std::int64_t labels,
                                   std::int64_t width) {
-  const Summary summary = read_summary(config, usual, labels, width);
+  const Summary summary = read_summary(config, defaults, labels, width);
   return {.input = summary.input,
           .dense = {},
           .labels = summary.width,
@@ -53,13 +53,13 @@ ScoreHeadSpec read_summary_scores(const Fields& config, const UsualSummary& usua
           .dropout = summary.first_dropout};
 }
 
-ScoreHeadSpec read_summary_before_scores(const Fields& config, const UsualSummary& usual, std::int64_t labels,
-                                         std::int64_t width, std::int64_t read) {
-  const Summary summary = read_summary(config, usual, labels, width);
+ScoreHeadSpec read_summary_before_scores(const Fields& config, const SummaryDefaults& defaults,
+                                         std::int64_t labels, std::int64_t width, std::int64_t read) {
+  const Summary summary = read_summary(config, defaults, labels, width);
   if (summary.width != read)
     fail(
-        "{}: summary_use_proj, summary_proj_to_labels: they make a summary of {} numbers, but the scores are "
-        "made of {}",
+        "{}: summary_use_proj, summary_proj_to_labels: they give a summary of {} numbers, but the scores "
+        "need {}",
         config.source(), summary.width, read);
   return {.input = summary.input,
           .dense = summary.activation,

@@ -1,22 +1,22 @@
-// transformers' SequenceSummary, which makes one vector of a text: the summary_* fields of the config.
+// transformers' SequenceSummary, which makes one vector from a text: the summary_* fields of the config.
 #pragma once
 
 #include "models/family.h"
 
 namespace attend {
 
-// What counts where the config is silent.
-struct UsualSummary {
+// Defaults for fields that the config leaves out.
+struct SummaryDefaults {
   std::string_view type = "last", activation = "";  // of the projection; "": none
-  bool to_labels = false;                           // the projection is as wide as there are labels
-  double first_dropout = 0, last_dropout = 0;       // before the projection and behind it
+  bool to_labels = false;                           // the width of the projection is the number of labels
+  double first_dropout = 0, last_dropout = 0;       // before and after the projection
 };
 
-// A head whose scores are the summary itself, of `labels` numbers.
-ScoreHeadSpec read_summary_scores(const Fields& config, const UsualSummary& usual, std::int64_t labels,
+// A head whose scores are the summary itself, `labels` numbers.
+ScoreHeadSpec read_summary_scores(const Fields& config, const SummaryDefaults& defaults, std::int64_t labels,
                                   std::int64_t width);
-// A head whose scores a last matrix makes of the summary, which has to be `read` numbers wide for it.
-ScoreHeadSpec read_summary_before_scores(const Fields& config, const UsualSummary& usual, std::int64_t labels,
-                                         std::int64_t width, std::int64_t read);
+// A head with a last matrix over the summary, which must have the width `read`.
+ScoreHeadSpec read_summary_before_scores(const Fields& config, const SummaryDefaults& defaults,
+                                         std::int64_t labels, std::int64_t width, std::int64_t read);
 
 }  // namespace attend

@@ -1,5 +1,5 @@
-// T5: Raffel et al. 2019, arXiv:1910.10683; v1.1 and Flan with a gated feed-forward layer and a head of their
-// own. Checkpoints: google-t5/t5-*, google/t5-v1_1-*, google/flan-t5-*.
+// T5: Raffel et al. 2019, arXiv:1910.10683; v1.1 and Flan with a gated feed-forward layer and an untied head.
+// Checkpoints: google-t5/t5-*, google/t5-v1_1-*, google/flan-t5-*.
 #include "models/t5.h"
 
 #include "base/error.h"
@@ -16,7 +16,7 @@ struct FeedForwardKind {
   Activation activation;
 };
 
-// "relu", "gated-silu"... By "gated-gelu" the authors mean GELU's approximation.
+// "relu", "gated-silu"... In "gated-gelu", GELU is the tanh approximation.
 FeedForwardKind read_feed_forward(const Fields& config, const T5Relative& relative) {
   const std::string kind = config.text({"feed_forward_proj"}, std::string(relative.feed_forward));
   if (kind == "gated-gelu") return {true, Activation::gelu_tanh};
@@ -33,7 +33,7 @@ StackSpec read_t5_stack(const Fields& config, const T5Relative& relative, bool d
   const NormSpec norm{config.number({"layer_norm_epsilon"}, 1e-6, 0, 1), /*root_mean_square=*/true};
   const double dropout = read_dropout(config, {"dropout_rate"}, 0.1);
   const FeedForwardKind feed_forward = read_feed_forward(config, relative);
-  // Scores are not divided by anything: the initialization takes care of that.
+  // Scores are not scaled: the initialization takes care of that.
   const AttentionSpec attention = {.heads = config.integer({"num_heads"}, relative.heads),
                                    .head_size = config.integer({"d_kv"}, 64),
                                    .scale = 1,
@@ -91,7 +91,7 @@ ModelSpec t5_model(const Fields& config, std::string_view architecture, const T5
     model.language_model_head =
         LanguageModelHeadSpec{.transform = {}, .untied = !tied, .scale = tied ? 1 / std::sqrt(width) : 1};
   }
-  // A sentence is scored where the decoder has read all of it: at its end token.
+  // A sentence is scored at the decoder's end token, after it has read the whole text.
   const double dropout = read_dropout(config, {"classifier_dropout"}, 0);
   model.score_head = read_score_head(config, architecture,
                                      {.input = HeadInput::end_token,
@@ -106,7 +106,7 @@ ModelSpec t5_model(const Fields& config, std::string_view architecture, const T5
 }
 
 std::vector<WeightName> t5_weights(const ModelSpec& model) {
-  // Two heads stand beside the whole model, the others in its place.
+  // Two heads are next to the body "transformer"; with the others the body has no prefix.
   const bool beside = model.score_head && model.score_head->kind != ScoreKind::question_answering;
   const std::string body = beside ? "transformer." : "";
   const std::string encoder = body + "encoder.block.{i}.layer.", decoder = body + "decoder.block.{i}.layer.";
@@ -188,7 +188,7 @@ Family make_t5(std::string_view model_type, const std::vector<std::string_view>&
       .architectures = architectures,
       .spec = spec,
       .weights = t5_weights,
-      // Old checkpoints hold a bias of cross-attention that is never used.
+      // Old checkpoints contain a bias of cross-attention that is never used.
       .ignored =
           {"decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",
            "decoder.block.{i}.layer.{0|1|2}.{SelfAttention|EncDecAttention|DenseReluDense}.{q|k|v|o|wi|"

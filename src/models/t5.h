@@ -5,7 +5,7 @@
 
 namespace attend {
 
-// Where a relative goes its own way: what counts where its config is silent.
+// How a relative differs: its defaults for fields that config.json leaves out.
 struct T5Relative {
   std::int64_t vocabulary = 32128, inner = 2048, layers = 6, heads = 8;
   std::string_view feed_forward = "relu";

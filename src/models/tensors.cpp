@@ -1,4 +1,4 @@
-// safetensors <-> torch tensors.
+// Converts between safetensors and Tensor.
 #include "models/tensors.h"
 
 namespace attend {
@@ -22,8 +22,8 @@ DType dtype(const Tensor& tensor) {
   fail("tensors of type {} cannot be written", name_of(tensor.type()));
 }
 
-// The shape in which the numbers lie one behind the other.
-std::vector<std::int64_t> lying_shape(const TensorView& view) {
+// The shape in which the numbers are contiguous.
+std::vector<std::int64_t> stored_shape(const TensorView& view) {
   std::vector<std::int64_t> shape = view.shape;
   if (view.transposed) std::swap(shape.at(0), shape.at(1));
   return shape;
@@ -36,7 +36,7 @@ Tensor as_wanted(Tensor tensor, const TensorView& view) {
 }  // namespace
 
 Tensor copy_tensor(const TensorView& view) {
-  Tensor tensor = ops::empty(lying_shape(view), scalar_type(view.type));
+  Tensor tensor = ops::empty(stored_shape(view), scalar_type(view.type));
   if (view.code)
     view.code->decode({tensor.data<float>(), static_cast<std::size_t>(tensor.numel())});
   else
@@ -47,9 +47,9 @@ Tensor copy_tensor(const TensorView& view) {
 Tensor map_tensor(const TensorView& view, const std::shared_ptr<const void>& owner) {
   if (view.code || reinterpret_cast<std::uintptr_t>(view.data.data()) % size_of(view.type) != 0)
     return copy_tensor(view);
-  // The deleter's copy keeps the owner alive as long as the tensor is.
+  // The deleter's copy of the owner keeps it alive as long as the tensor.
   return as_wanted(ops::from_memory(
-                       const_cast<std::byte*>(view.data.data()), lying_shape(view), [owner](void*) {},
+                       const_cast<std::byte*>(view.data.data()), stored_shape(view), [owner](void*) {},
                        scalar_type(view.type)),
                    view);
 }

@@ -1,4 +1,4 @@
-// safetensors <-> torch tensors.
+// Converts between safetensors and Tensor.
 #pragma once
 
 #include "formats/safetensors.h"
@@ -9,11 +9,11 @@
 namespace attend {
 
 Tensor copy_tensor(const TensorView& view);
-// Lies in the view's memory and keeps its owner; must not be written to. A copy where the file's alignment
-// does not suit the type or something else has to be decoded.
+// A tensor in the view's memory, which keeps its owner alive; must not be written to. A copy if the file's
+// alignment does not suit the type or if the data must be decoded.
 Tensor map_tensor(const TensorView& view, const std::shared_ptr<const void>& owner);
 
-// Whole files. Written complete or not at all; read as copies.
+// Whole files: written completely or not at all, read as copies.
 void write_tensors(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors,
                    const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
 std::map<std::string, Tensor> read_tensors(const std::filesystem::path& path);

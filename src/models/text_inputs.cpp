@@ -3,7 +3,7 @@
 namespace attend {
 namespace {
 
-// XLM's mask: as many columns as `lengths` says, or as there are ids that are not padding.
+// XLM's mask: the number of columns is in `lengths`, or it is the number of ids that are not padding.
 Tensor mask_by_length(const Tensors& inputs, std::int64_t padding) {
   const Tensor mask = find(inputs, "attention_mask"), ids = find(inputs, "input_ids");
   if (mask.defined()) return mask;
@@ -15,7 +15,7 @@ Tensor mask_by_length(const Tensors& inputs, std::int64_t padding) {
   return ops::arange(ids.size(1)).unsqueeze(0).lt(lengths.reshape({-1, 1}));
 }
 
-// DeBERTa takes positions and types whatever its config makes of them; its tokenizers always give types.
+// DeBERTa accepts positions and types even if it has no vectors for them; its tokenizers always give types.
 bool passes_over_types(const StackSpec& stack) {
   return stack.quirks.padding_begins_as_zero;
 }
@@ -24,11 +24,11 @@ bool passes_over_types(const StackSpec& stack) {
 
 std::set<std::string> text_inputs(const StackSpec& stack) {
   std::set<std::string> known = {"input_ids", "attention_mask"};
-  // Passed over where there is nothing to look up for them.
+  // Ignored if there are no vectors for them.
   if (passes_over_types(stack) || !std::holds_alternative<std::monostate>(stack.embeddings.positions))
     known.insert("position_ids");
   if (passes_over_types(stack) || takes_types(stack)) known.insert("token_type_ids");
-  // XLM takes both always, and passes over languages where it has no vectors for them.
+  // XLM always accepts both, and ignores languages if it has no vectors for them.
   if (stack.quirks.padding_is_zero) known.insert({"langs", "lengths"});
   if (stack.embeddings.tasks > 0) known.insert("task_type_ids");
   if (stack.two_streams) known.insert({"perm_mask", "target_mapping", "input_mask"});
@@ -39,13 +39,14 @@ Tensor read_mask(const Tensors& inputs, const StackSpec& stack) {
   if (stack.quirks.padding_is_zero) return mask_by_length(inputs, stack.embeddings.padding_id);
   const Tensor mask = find(inputs, "attention_mask"), padding = find(inputs, "input_mask");
   if (!padding.defined()) return mask;
-  if (mask.defined()) fail("attention_mask and input_mask: expected one of them, for they say the same");
+  if (mask.defined())
+    fail("attention_mask and input_mask: expected only one of them, because they mean the same");
   return 1 - padding;
 }
 
 namespace {
 
-// Where each real token stands among the real ones; padding is at -1. [B, L]
+// The index of each real token among the real ones; -1 for padding. [B, L]
 Tensor places_by_mask(const Tensor& mask) {
   const Tensor real = mask.ne(0).to(kLong);
   return real.cumsum(1) * real - 1;

@@ -5,13 +5,13 @@
 
 namespace attend {
 
-// The names beside the labels, those too that the original takes and passes over.
+// The names of the inputs other than labels, including those that the original accepts and ignores.
 std::set<std::string> text_inputs(const StackSpec& stack);
 
-// What attention_mask, lengths or input_mask say: [B, L], or undefined: every token is real.
+// The mask from attention_mask, lengths or input_mask: [B, L], or undefined: every token is real.
 Tensor read_mask(const Tensors& inputs, const StackSpec& stack);
 
-// The real tokens of `layout`, with position_ids, token_type_ids and langs under names that begin with
+// The real tokens of `layout`, with position_ids, token_type_ids and langs from inputs whose names begin with
 // `prefix`.
 TokenBatch read_text(const Tensors& inputs, const Padded& layout, const StackSpec& stack,
                      const std::string& prefix = "");

@@ -24,7 +24,7 @@ const char* table_of_head(const ModelSpec& spec) {
   return spec.decoder && !shares_tables(spec) ? kDecoder : kEncoder;
 }
 
-// Is one of the parameter's modules, under any spelling, an adapter's own?
+// Whether an adapter has one of the parameter's modules, in any spelling, whole.
 bool owns_any(const Family& family, const std::vector<WeightName>& table, const char* parameter,
               const OwnsModule& owns) {
   const std::string prefix = std::string(family.prefix) + ".";
@@ -46,7 +46,7 @@ std::optional<ModelSpec> untied(const Family& family, const ModelSpec& spec, con
     ModelSpec unshared = apart;
     unshared.share_embeddings = false;
     const std::vector<WeightName> own = family.weights(unshared);
-    // The original's stacks read modules of their own, and nothing reads the one that they are copies of.
+    // The original's stacks read their own modules, and nothing reads the one that they were copied from.
     if (owns_any(family, names, kEncoder, owns) || owns_any(family, own, kEncoder, owns) ||
         owns_any(family, own, kDecoder, owns))
       return unshared;
@@ -56,9 +56,8 @@ std::optional<ModelSpec> untied(const Family& family, const ModelSpec& spec, con
   if (std::ranges::none_of(names, [](const WeightName& row) { return matches(row.ours, kHead); })) {
     if (!owns_table) return {};
     fail(
-        "modules_to_save: the adapter has the table of tokens as a module of its own, and a {} has no name "
-        "for "
-        "the matrix of the head that is tied to it: leave the table out",
+        "modules_to_save: the adapter has its own token table, but a {} has no name for a separate matrix of "
+        "the head that is tied to it; leave the table out",
         family.model_type);
   }
   return owns_table || owns_any(family, names, kHead, owns) ? std::optional(apart) : std::nullopt;

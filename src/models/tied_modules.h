@@ -11,18 +11,18 @@
 
 namespace attend {
 
-// Has an adapter the module of this original name whole?
+// Whether an adapter has the module of this original name whole.
 using OwnsModule = std::function<bool(const std::string& module)>;
 
-// The spec with a matrix for each of these modules, if an adapter has one of them whole; else nothing. Error
-// for a family whose checkpoints have no name for a matrix of the head's own.
+// The spec with a separate matrix for each of these modules, if an adapter has one of them whole; else none.
+// An Error for a family whose checkpoints have no name for a separate matrix of the head.
 std::optional<ModelSpec> untied(const Family& family, const ModelSpec& spec, const OwnsModule& owns);
 
-// The family's weight names for it, in which no name is that of two matrices.
+// The family's weight names for this spec; no two matrices have the same name.
 std::vector<WeightName> untied_names(const Family& family, const ModelSpec& spec);
 
-// The parameter that is the one matrix in the model of this spec, of which `parameter` of an untied model is
-// a copy at first; `parameter` itself if it is none.
+// The parameter in the model of spec `tied` of which `parameter` of an untied model is initially a copy;
+// `parameter` itself if it is not a copy.
 std::string tied_parameter(const ModelSpec& tied, const std::string& parameter);
 
 }  // namespace attend

@@ -8,11 +8,12 @@
 namespace attend {
 namespace {
 
-// tie_projs: which clusters' scores use the embeddings' matrix. What it says nothing of has one of its own.
+// tie_projs: which clusters' scores use the embeddings' matrix. Clusters without an entry have their own
+// matrix.
 std::vector<bool> read_own_projections(const Fields& config, std::size_t clusters) {
   std::vector<bool> own(clusters, true);
   const auto field = config.json().find("tie_projs");
-  if (field == config.json().end() || field->is_null()) {  // as older files say it
+  if (field == config.json().end() || field->is_null()) {  // as in older files
     const bool shared = config.flag({"proj_share_all_but_first"}, true);
     for (std::size_t i = 1; i < clusters; ++i) own[i] = !shared;
     return own;
@@ -45,7 +46,8 @@ StackSpec read_transfo_xl_stack(const Fields& config) {
   const std::int64_t memory = config.integer({"mem_len"}, 1600, 0, 1 << 24);
   const bool same_length = config.flag({"same_length"}, true);
   if (same_length && memory == 0)
-    fail("{}: same_length needs a mem_len, for it is what every token sees", config.source());
+    fail("{}: same_length needs a mem_len, which is the number of keys that every token sees",
+         config.source());
   const NormSpec norm{config.number({"layer_norm_epsilon"}, 1e-5, 0, 1)};
   const double dropout = read_dropout(config, {"dropout"}, 0.1);
   const std::int64_t head_size = config.integer({"d_head"}, 64);
@@ -94,13 +96,13 @@ StackSpec read_transfo_xl_stack(const Fields& config) {
 
 ModelSpec transfo_xl_spec(const Fields& config, std::string_view architecture) {
   if (config.integer({"attn_type"}, 0, 0, 10) != 0)
-    fail("{}: attn_type: the original knows only 0", config.source());
+    fail("{}: attn_type: the original supports only 0", config.source());
   ModelSpec model;
   model.decoder = read_transfo_xl_stack(config);
   const EmbeddingSpec& embeddings = model.decoder->embeddings;
   if (architecture == "TransfoXLForSequenceClassification") {
     if (embeddings.width != embeddings.projected_width)
-      fail("{}: d_embed: sentences are scored with a d_embed equal to d_model only", config.source());
+      fail("{}: d_embed: sequence classification needs d_embed to equal d_model", config.source());
     model.score_head = read_score_head(config, architecture,
                                        {.input = HeadInput::before_token,
                                         .dense = {},
@@ -159,7 +161,7 @@ std::vector<WeightName> transfo_xl_weights(const ModelSpec& model) {
   };
 }
 
-// wt103: the paper's large model; tiny: one cluster, for vocabularies of subwords.
+// wt103: the paper's large model; tiny: one cluster, for subword vocabularies.
 Json fresh_transfo_xl(std::string_view preset) {
   Json config = {{"model_type", "transfo-xl"},
                  {"architectures", {"TransfoXLLMHeadModel"}},

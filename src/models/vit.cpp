@@ -101,7 +101,7 @@ std::vector<WeightName> vit_weights(const ModelSpec&) {
   };
 }
 
-// base: ViT-B/16; tiny: for small grey images as Fashion-MNIST's, with the dropout of the paper's table 3.
+// base: ViT-B/16; tiny: for small grey images like Fashion-MNIST's, with the dropout of the paper's table 3.
 Json fresh_vit(std::string_view preset) {
   const bool tiny = preset == "tiny";
   return {{"model_type", "vit"},

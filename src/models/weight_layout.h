@@ -6,9 +6,9 @@
 
 namespace attend {
 
-// How a checkpoint has rows of queries, keys and values head by head (WeightName::heads).
+// How a checkpoint interleaves rows of queries, keys and values head by head (WeightName::heads).
 struct HeadOrder {
-  std::int64_t heads = 0, queries = 1;  // each head of keys has so many of queries before it
+  std::int64_t heads = 0, queries = 1;  // number of query heads before each key head
   bool values_before_keys = false;
 };
 
@@ -40,14 +40,14 @@ inline HeadOrder head_order(const WeightSource& source) {
   return {source.heads, source.queries_per_head, source.values_before_keys};
 }
 
-// A matrix or vector for each expert, of any number of columns -> [experts * out, in] or [experts * out].
+// A matrix or vector for each expert, with any number of columns -> [experts * out, in] or [experts * out].
 inline Tensor experts_stacked(const Tensor& t, const WeightSource& source) {
   const std::int64_t experts = source.shape[0];
   Tensor each = t.dim() == 2 ? t.reshape({experts, -1, t.size(1)}).transpose(1, 2) : t.reshape({experts, -1});
   if (source.layout == WeightLayout::paired_experts) each = each.unflatten(1, {-1, 2}).transpose(1, 2);
   return t.dim() == 2 ? each.reshape({-1, t.size(0) / experts}) : each.flatten();
 }
-// Back.
+// The inverse.
 inline Tensor experts_apart(const Tensor& t, const WeightSource& source) {
   const std::int64_t experts = source.shape[0], out = t.size(0) / experts;
   const std::int64_t in = t.dim() == 2 ? t.size(1) : 1;
@@ -60,7 +60,7 @@ inline bool of_experts(const WeightSource& source) {
   return source.layout == WeightLayout::experts || source.layout == WeightLayout::paired_experts;
 }
 
-// The same numbers in our layout, and in the checkpoint's: each the inverse of the other.
+// Converts to our layout, and to the checkpoint's; each is the inverse of the other.
 inline Tensor to_ours(const Tensor& t, const WeightSource& source) {
   if (source.heads > 0) return heads_apart(t, head_order(source));
   if (of_experts(source)) return experts_stacked(t, source);

@@ -10,7 +10,7 @@
 namespace attend {
 namespace {
 
-// What each group of a pattern stands for: "{query|key}" -> "key".
+// The word for each group of a pattern: "{query|key}" -> "key".
 using Groups = std::map<std::string, std::string, std::less<>>;
 
 std::vector<std::string> words_of(std::string_view group) {
@@ -49,7 +49,7 @@ bool match(std::string_view pattern, std::string_view name, Groups& groups) {
   return false;
 }
 
-// Every name a checkpoint pattern stands for; several where it holds a packed group.
+// Every name that a checkpoint pattern matches; several if it has a packed group.
 std::vector<std::string> fill(std::string_view pattern, const Groups& groups) {
   const std::size_t brace = pattern.find('{');
   if (brace == std::string_view::npos) return {std::string(pattern)};
@@ -71,7 +71,7 @@ WeightSource::Rows WeightSource::rows_of(std::size_t i, std::int64_t total) cons
     const std::int64_t count = total / static_cast<std::int64_t>(names.size());
     return {static_cast<std::int64_t>(i) * count, count};
   }
-  // What stands for rows (blocks of them, scales) is shared out as they are.
+  // Tensors with fewer rows (blocks of rows, scales) are divided in the same proportions.
   const auto of = [&](std::size_t end) {
     return std::accumulate(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(end), std::int64_t{0});
   };

@@ -25,12 +25,12 @@ std::vector<std::string> spellings(const std::string& name, std::string_view pre
   std::vector<std::string> all{name};
   const std::string dotted = std::string(prefix) + ".";
   all.push_back(name.starts_with(dotted) ? name.substr(dotted.size()) : dotted + name);
-  // Heads for answers call their body "transformer" where the family's other heads do not.
+  // Heads for answers call their body "transformer", although the family's other heads do not.
   constexpr std::string_view kOther = "transformer.";
   if (dotted != kOther && name.starts_with(kOther)) all.push_back(dotted + name.substr(kOther.size()));
   if (dotted != kOther && name.starts_with(dotted))
     all.push_back(std::string(kOther) + name.substr(dotted.size()));
-  all.push_back("language_model." + name);  // of a model that reads images too (Gemma 3)
+  all.push_back("language_model." + name);  // of a model that also reads images (Gemma 3)
   const std::size_t plain = all.size();
   for (std::size_t i = 0; i < plain; ++i)
     for (auto [now, then] :
@@ -116,7 +116,7 @@ std::map<std::string, Tensor> WeightReader::read_stored(const WeightSource& sour
     }
     for (const Tensor& piece : pieces)
       if (piece.size(1) != pieces[0].size(1) || piece.type() != pieces[0].type())
-        fail("{}: {}: its parts differ", source_, source.names[0] + part);
+        fail("{}: {}: expected parts of the same shape", source_, source.names[0] + part);
     stored[part] = pieces.size() == 1 ? pieces[0] : ops::cat(pieces);
   }
   return stored;

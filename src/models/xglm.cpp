@@ -1,4 +1,4 @@
-// XGLM: Lin et al. 2021, arXiv:2112.10668: a language model of many languages. Checkpoints: facebook/xglm-*.
+// XGLM: Lin et al. 2021, arXiv:2112.10668: a multilingual language model. Checkpoints: facebook/xglm-*.
 #include "base/error.h"
 #include "models/fairseq_decoder.h"
 #include "models/gpt_decoder.h"

@@ -1,5 +1,5 @@
-// XLM: Lample & Conneau 2019, arXiv:1901.07291: one encoder for many languages, each token knowing its own.
-// Checkpoints: FacebookAI/xlm-*.
+// XLM: Lample & Conneau 2019, arXiv:1901.07291: one encoder for many languages, with a language vector for
+// each token. Checkpoints: FacebookAI/xlm-*.
 #include "base/error.h"
 #include "models/summary.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 StackSpec read_xlm_stack(const Fields& config) {
   if (!config.flag({"is_encoder"}, true))
-    fail("{}: is_encoder: the original knows only true", config.source());
+    fail("{}: is_encoder: the original supports only true", config.source());
   const std::int64_t width = config.integer({"emb_dim", "hidden_size"}, 2048, 1, 1 << 28);
   AttentionSpec attention = read_attention(config, {"n_heads", "num_attention_heads"}, 16, width);
   attention.causal = config.flag({"causal"}, false);
@@ -47,7 +47,7 @@ StackSpec read_xlm_stack(const Fields& config) {
       .quirks = {.padding_is_zero = true}};
 }
 
-// The language that generated text is in; nothing where the tokens have none.
+// The language of generated text; none if tokens have no language.
 std::optional<std::int64_t> read_language(const Fields& config, std::int64_t languages) {
   if (languages == 0) return {};
   const Json& json = config.json();
@@ -55,16 +55,16 @@ std::optional<std::int64_t> read_language(const Fields& config, std::int64_t lan
   return config.integer({"lang_id"}, 0, 0, languages - 1);
 }
 
-// A sentence is scored by its summary, a choice by a matrix behind it.
+// A sentence's scores are its summary; a choice's score is a matrix over the summary.
 std::optional<ScoreHeadSpec> read_xlm_scores(const Fields& config, std::string_view architecture,
                                              std::int64_t width) {
-  constexpr UsualSummary usual = {.type = "first", .to_labels = true, .first_dropout = 0.1};
+  constexpr SummaryDefaults defaults = {.type = "first", .to_labels = true, .first_dropout = 0.1};
   const std::int64_t labels = read_label_count(config);
   if (architecture.ends_with("ForMultipleChoice"))
     return read_score_head(config, architecture,
-                           read_summary_before_scores(config, usual, labels, width, labels));
+                           read_summary_before_scores(config, defaults, labels, width, labels));
   if (architecture.ends_with("ForSequenceClassification")) {
-    const ScoreHeadSpec summary = read_summary_scores(config, usual, labels, width);
+    const ScoreHeadSpec summary = read_summary_scores(config, defaults, labels, width);
     std::optional<ScoreHeadSpec> head = read_score_head(config, architecture, summary);
     head->labels = summary.labels;
     return head;

@@ -59,7 +59,7 @@ StackSpec read_xlnet_stack(const Fields& config) {
   };
 }
 
-// A sentence is scored by its summary, usually of the last token, where XLNet has its [CLS].
+// A sentence is scored by its summary, usually of the last token, which is [CLS] in XLNet.
 std::optional<ScoreHeadSpec> read_xlnet_scores(const Fields& config, std::string_view architecture,
                                                std::int64_t width) {
   ScoreHeadSpec summary = {.dense = {}, .problem = {}};

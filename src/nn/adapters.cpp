@@ -8,7 +8,7 @@
 namespace attend {
 namespace {
 
-// y[:, first ...] += scale * (x A^T) B^T, in place; gives scale * x A^T [T, r].
+// y[:, first ...] += scale * (x A^T) B^T, in place; returns scale * x A^T [T, r].
 Tensor add_low_rank(const Tensor& y, const Tensor& x, const Tensor& a, const Tensor& b, double scale,
                     std::int64_t first) {
   const Tensor narrow = matrix_product(x, a.t()).mul_(scale);
@@ -16,7 +16,7 @@ Tensor add_low_rank(const Tensor& y, const Tensor& x, const Tensor& a, const Ten
   return narrow;
 }
 
-// The same with its rule, for which x A^T alone is kept besides x.
+// The same with its gradient rule, for which only x A^T is stored in addition to x.
 void learn_low_rank(const Tensor& y, const Tensor& x, const Tensor& a, const Tensor& b, double scale,
                     std::int64_t first) {
   const auto kept = std::make_shared<Tensor>();  // scale * x A^T
@@ -38,14 +38,14 @@ void learn_low_rank(const Tensor& y, const Tensor& x, const Tensor& a, const Ten
       y, [&] { *kept = add_low_rank(y, x, a, b, scale, first); }, rule, x, a, b);
 }
 
-// y with `more` added to the columns from `first` on, y changed in place.
+// Adds `more` to the columns of y from `first` on, in place; returns y.
 Tensor add_columns(const Tensor& y, const Tensor& more, std::int64_t first) {
   if (first == 0 && more.size(-1) == y.size(1)) return y.add_(more);
   y.narrow(1, first, more.size(-1)).add_(more);
   return y;
 }
 
-// The rows of `m` among those that `weight` holds from number `first` on.
+// The adapter's rows of W; `weight` holds those from row `first` on.
 Tensor rows_of(const Tensor& weight, const MatrixAdapter& m, std::int64_t first) {
   return weight.defined() ? weight.narrow(0, m.first - first, m.count) : weight;
 }
@@ -53,7 +53,7 @@ Tensor rows_of(const Tensor& weight, const MatrixAdapter& m, std::int64_t first)
 Tensor add_dora(const Tensor& y, const Tensor& x, const MatrixAdapter& m, const Tensor& weight,
                 const Tensor& bias, Pass& pass, std::int64_t at) {
   const Tensor rows = rows_of(weight, m, m.first - at), input = dropout(x, m.dropout, pass);
-  Tensor plain;  // x W^T of the rows, of what dropout has left
+  Tensor plain;  // x W^T for the adapter's rows, after dropout
   if (pass.rate(m.dropout) > 0)
     plain = linear(input, rows, {}, nullptr);
   else
@@ -64,18 +64,18 @@ Tensor add_dora(const Tensor& y, const Tensor& x, const MatrixAdapter& m, const 
   return add_columns(y, ((factor - 1) * plain + factor * low * m.scale) * m.share, at);
 }
 
-// Do the input factors hold for all rows of the matrix?
+// Whether the input factors apply to all rows of the matrix.
 bool scales_whole_input(const MatrixAdapter& m, const Tensor& weight, std::int64_t first) {
   return m.input_factors.defined() && m.first == first && m.count == weight.size(0);
 }
 
-// Does it need the matrix itself, and not only its products?
+// Whether the adapter reads the matrix itself, and not only its products.
 bool reads_weight(const MatrixAdapter& m, const Tensor& weight, std::int64_t first) {
   return (m.magnitude.defined() && !m.knows_lengths()) ||
          (m.input_factors.defined() && !scales_whole_input(m, weight, first));
 }
 
-// x with those that do: then no product is made twice.
+// x times the factors of adapters that scale the whole input, so that no product is computed twice.
 Tensor scaled_input(const Tensor& x, std::span<const MatrixAdapter* const> adapters, const Tensor& weight,
                     std::int64_t first) {
   Tensor input = x;
@@ -85,7 +85,7 @@ Tensor scaled_input(const Tensor& x, std::span<const MatrixAdapter* const> adapt
   return input;
 }
 
-// y [n, out] = scaled_input(x) W^T + b, with what else the adapter makes of it.
+// y [n, out] = scaled_input(x) W^T + b, plus the rest of the adapter.
 Tensor adapt(Tensor y, const Tensor& x, const MatrixAdapter& m, const Tensor& weight, const Tensor& bias,
              std::int64_t first, Pass& pass) {
   const std::int64_t at = m.first - first;
@@ -137,7 +137,7 @@ Tensor adapted_linear(const Tensor& x, const Tensor& given, const Tensor& bias, 
   for (const MatrixAdapter& m : all) {
     if (m.first + m.count <= first || m.first >= first + weight.size(0)) continue;
     if (m.first < first || m.first + m.count > first + weight.size(0))
-      fail("an adapter's rows {} to {} are cut in two", m.first, m.first + m.count - 1);
+      fail("an adapter's rows {} to {} are only partly in the matrix", m.first, m.first + m.count - 1);
     if (pass.adapters && pass.adapters->only && *pass.adapters->only != m.adapter) continue;
     here.push_back(&m);
   }
@@ -148,7 +148,7 @@ Tensor adapted_linear(const Tensor& x, const Tensor& given, const Tensor& bias, 
   Tensor y;
   if (const auto& choice = pass.adapters; choice && !choice->only) {
     if (choice->rows != x.size(0))
-      fail("adapters were chosen for {} rows, but a matrix meets {}", choice->rows, x.size(0));
+      fail("adapters were chosen for {} rows, but a matrix gets {}", choice->rows, x.size(0));
     y = linear(x, weight, bias, packed);
     for (const auto& [adapter, begin, count] : choice->runs) {
       std::vector<const MatrixAdapter*> its;
@@ -156,7 +156,7 @@ Tensor adapted_linear(const Tensor& x, const Tensor& given, const Tensor& bias, 
         if (m->adapter == adapter) its.push_back(m);
       if (its.empty()) continue;
       const Tensor theirs = x.narrow(0, begin, count), input = scaled_input(theirs, its, weight, first);
-      // The same arithmetic as for one adapter alone, so that the same bits come out.
+      // The same arithmetic as for one adapter alone, so that the bits are the same.
       const Tensor plain = y.narrow(0, begin, count);
       if (!input.is_same(theirs)) plain.copy_(linear(input, weight, bias, packed));
       adapt(plain, theirs, its, weight, bias, first, pass);
@@ -184,7 +184,7 @@ std::shared_ptr<const AdapterChoice> choose_adapters(
   const bool any = std::ranges::any_of(adapters, [](const auto& adapter) { return adapter.has_value(); });
   if (!any) return nullptr;
   if (!std::ranges::all_of(adapters, [](const auto& adapter) { return adapter.has_value(); }))
-    fail("expected an adapter, or none of them, for every text or for no text");
+    fail("expected an adapter (or -1 for none) either for every text or for no text");
   auto choice = std::make_shared<AdapterChoice>();
   choice->rows = std::ssize(adapters);
   std::vector<AdapterChoice::Run>& runs = choice->runs;
@@ -227,7 +227,7 @@ Tensor adapted_rows(const Tensor& given, const PackedMatrix* packed, const Tenso
       y = adapt_rows(y, ids, t, table, padding_id);
     } else if (!choice->only) {
       if (choice->rows != ids.size(0))
-        fail("adapters were chosen for {} rows, but a table is asked for {}", choice->rows, ids.size(0));
+        fail("adapters were chosen for {} rows, but a table gets {}", choice->rows, ids.size(0));
       for (const auto& [adapter, begin, count] : choice->runs)
         if (adapter == t.adapter) {
           const Tensor rows = y.narrow(0, begin, count);

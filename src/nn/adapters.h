@@ -17,22 +17,22 @@ class PackedMatrix;
 class PackedWeight;
 
 // What one adapter does to some rows of a matrix W [out, in]: those that are one matrix of the checkpoint
-// (ours may have several stacked). Tensors that are undefined do nothing.
+// (ours may stack several). Undefined tensors have no effect.
 struct MatrixAdapter {
-  std::int64_t adapter = 0;           // which of the model's adapters this belongs to
+  std::int64_t adapter = 0;           // index of the adapter in the model
   std::int64_t first = 0, count = 0;  // the rows
   // LoRA: y += scale * (B dropout(x A) + bias).
   Tensor a, b, bias;  // [r, in], [count, r], [count]
   double scale = 1, dropout = 0;
   // DoRA: rows of W + scale B A get these lengths. [count]
   Tensor magnitude;
-  // IA3: the result is times these `count` numbers, or the input times these `in`.
+  // IA3: the result is multiplied by these `count` factors, or the input by these `in`.
   Tensor result_factors, input_factors;
-  double share = 1;  // of an adapter that is mixed with others
+  double share = 1;  // weight of an adapter in a mix
 
   // The lengths of the rows of W + scale B A [count], without a gradient.
   Tensor lengths(const Tensor& rows) const;
-  bool knows_lengths() const;  // does it need no rows any more?
+  bool knows_lengths() const;  // whether lengths() needs no rows any more
 
  private:
   struct Known {
@@ -42,8 +42,8 @@ struct MatrixAdapter {
   std::shared_ptr<Known> known_ = std::make_shared<Known>();  // while a and b are not trained
 };
 
-// What one adapter does to a table [n, d]: row i += scale * (B A)[:, i], with rows of the sum brought to
-// lengths of `magnitude` column by column where there is one.
+// What one adapter does to a table [n, d]: row i += scale * (B A)[:, i]. If there is a magnitude, the columns
+// of the sum are then scaled to its lengths.
 struct TableAdapter {
   std::int64_t adapter = 0;
   Tensor a, b;  // [r, n], [d, r]
@@ -52,23 +52,22 @@ struct TableAdapter {
   double share = 1;
 };
 
-// The tensors of the adapters within a module: what learns there beside its own parameters.
+// The tensors of the adapters within a module, which train in addition to its own parameters.
 std::vector<Tensor> adapter_tensors(const Module& module);
 
-// Row i of a pass's tensors is computed with adapters[i] (-1: none), and absent: with all of them. Null where
-// that is so for every row; Error where it is for some. Rows of one adapter that stand together are one
-// product.
+// Row i of a pass's tensors is computed with adapters[i] (-1: none; absent: all of them). Returns null if all
+// are absent; an Error if only some are. Neighbouring rows with the same adapter are one product.
 std::shared_ptr<const AdapterChoice> choose_adapters(
     const std::vector<std::optional<std::int64_t>>& adapters);
 
-// activation(adapted(x W^T + b)) + residual, x [T, in]. `adapters` are those of the matrix of which `weight`
-// holds all rows from number `first` on; Error if one of them has rows on both sides of its edges.
+// activation(adapted(x W^T + b)) + residual, x [T, in]. `weight` holds rows of the adapters' matrix, from row
+// `first` on; an Error if an adapter's rows are partly outside of it.
 Tensor adapted_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
                       std::span<const MatrixAdapter> adapters, std::int64_t first, Pass& pass,
                       Activation activation, const Tensor& residual);
 
-// Rows `ids` [T] of a table, adapted: [T, d]. `padding_id` as torch's padding_idx. `packed`, if not null,
-// stands in the table's place.
+// Rows `ids` [T] of a table, adapted: [T, d]. `padding_id` is torch's padding_idx. `packed`, if not null, is
+// read instead of the table.
 Tensor adapted_rows(const Tensor& table, const PackedMatrix* packed, const Tensor& ids,
                     std::int64_t padding_id, std::span<const TableAdapter> adapters, const Pass& pass);
 

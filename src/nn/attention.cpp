@@ -14,24 +14,25 @@ AttentionCall make_call(const AttentionSpec& spec, Pass& pass, const AttentionCa
   return call;
 }
 
-// Is the input of these products rounded to 8 bits? Then both products of attention may be, too, where a text
-// is read whole; keys and values that are kept are as the cache has them.
+// Whether the inputs of these products are rounded to 8 bits. Then both products of attention may be, too, if
+// a text is read in one step; stored keys and values have the cache's format.
 bool rounds_inputs(const Linear& linear) {
   const PackedMatrix* matrix = linear->packed();
   return matrix != nullptr &&
          (matrix->format() == WeightFormat::int8 || matrix->format() == WeightFormat::int4);
 }
 
-// Keys and values of each sequence with `earlier` ([B] of [M, 2 kw]) in front of them. Of its own only those
-// that may be seen, unless padding is computed behind a prefix.
+// The keys and values of each sequence, with `earlier` ([B] of [M, 2 kw]) before them. Includes only those
+// that may be seen, unless padding after a prefix is computed.
 KeySource with_earlier(const std::vector<Tensor>& earlier, const Tensor& packed, const AttentionRows& rows,
                        const AttentionSpec& spec) {
-  // All rows are taken at once: a part for each text would cost its gradient a pass over all of them.
+  // All rows are taken at once: taking each text's part separately would cost its gradient a pass over all
+  // rows.
   const Tensor key_value = packed.narrow(1, spec.width(), 2 * spec.key_width());
-  const VisibleRows* visible = rows.before.empty() ? rows.visible : nullptr;
+  const KeyMask* visible = rows.before.empty() ? rows.visible : nullptr;
   std::vector<Tensor> sources = earlier;
   sources.push_back(key_value);
-  std::int64_t front = 0, own = 0;  // where those of the sequence begin
+  std::int64_t front = 0, own = 0;  // where the sequence's own begin
   for (const Tensor& rows_before : earlier) own += rows_before.size(0);
   std::vector<std::int64_t> taken, lengths;
   const auto take = [&](std::int64_t first, std::int64_t count) {
@@ -50,7 +51,7 @@ KeySource with_earlier(const std::vector<Tensor>& earlier, const Tensor& packed,
           .offsets = Offsets(lengths)};
 }
 
-// Does a sequence read more than one token, and has read none before?
+// Whether some sequence reads several tokens and has read none before.
 bool reads_prompt(const Offsets& offsets, const CacheUse& use) {
   for (std::int64_t b = 0; b < offsets.count(); ++b)
     if (offsets.length(b) > 1 &&
@@ -59,20 +60,20 @@ bool reads_prompt(const Offsets& offsets, const CacheUse& use) {
   return false;
 }
 
-// What queries see in a cache where heads look at distances by vectors, as transformers has it for BERT: the
-// distances of all of a prompt are those from its last token.
-std::vector<OwnKeys> from_last_token(const AttentionSpec& spec, const Offsets& offsets, const KeySource& keys,
-                                     ScalarType type) {
-  std::vector<OwnKeys> all;
+// What queries see in a cache if heads have vectors for distances, as in transformers' BERT: distances of a
+// whole prompt are counted from its last token.
+std::vector<QueryMask> from_last_token(const AttentionSpec& spec, const Offsets& offsets,
+                                       const KeySource& keys, ScalarType type) {
+  std::vector<QueryMask> all;
   for (std::int64_t b = 0; b < offsets.count(); ++b) {
     const std::int64_t length = keys.cache->length(keys.sequences[static_cast<std::size_t>(b)]);
-    all.push_back(usual_keys(spec, offsets.length(b), length, type));
+    all.push_back(default_query_mask(spec, offsets.length(b), length, type));
     if (offsets.length(b) == length) all.back().places.fill_(length - 1);
   }
   return all;
 }
 
-// All keys that a cache holds for its sequences, one behind the other: [Tk, kw].
+// All keys that a cache holds for its sequences, one after another: [Tk, kw].
 Tensor gathered_keys(const KeySource& keys) {
   std::vector<Tensor> all;
   for (const std::int64_t sequence : keys.sequences)
@@ -124,7 +125,7 @@ Tensor SelfAttentionImpl::project(const Tensor& x, std::int64_t first, std::int6
   return query_key_value_->part(x, end(first), end(first + count) - end(first), pass);
 }
 
-// Keys and values that stand before those of each sequence: [B] of [M, 2 kw]; empty: none.
+// Keys and values before those of each sequence: [B] of [M, 2 kw]; empty: none.
 std::vector<Tensor> SelfAttentionImpl::earlier_keys(const AttentionRows& rows, const Tensor& packed,
                                                     Pass& pass) {
   const std::int64_t B = rows.offsets.count(), kw = spec_.key_width();
@@ -213,14 +214,14 @@ Tensor SelfAttentionImpl::attend(const Tensor& packed, const AttentionRows& rows
   const KeySource keys{.cache = cache->cache, .sequences = cache->sequences, .layer = layer};
   if (!distance_vectors_.defined() || !(call.distance.of_key.defined() || reads_prompt(rows.offsets, *cache)))
     return attention(packed, rows.offsets, keys, {}, call);
-  // Where keys look at distances too, what they add is made anew of all that the cache holds.
+  // If keys are also multiplied with distances, these terms are computed again for all keys in the cache.
   AttentionCall by_distance = call;
   const DistanceTable& table = *rows.distances;
   if (spec_.distance->with_key)
     by_distance.distance.of_key = head_products(
         gathered_keys(keys) * (spec_.distance->scaled ? spec_.scale : 1),
         distance_vectors_.narrow(0, table.first, table.count).repeat({1, spec_.heads}), spec_.heads);
-  const std::vector<OwnKeys> own = from_last_token(spec_, rows.offsets, keys, packed.type());
+  const std::vector<QueryMask> own = from_last_token(spec_, rows.offsets, keys, packed.type());
   return attention(packed, rows.offsets, keys, {.own = own}, by_distance);
 }
 

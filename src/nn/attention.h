@@ -12,26 +12,25 @@
 
 namespace attend {
 
-// The cached sequences that a pass extends: batch sequence b is cache sequence sequences[b]. With an encoder,
-// sources[b] holds what its cross-attention reads.
+// The cached sequences that a pass extends: sequence b of the batch is sequence sequences[b] of the cache.
+// With an encoder, sources[b] holds what its cross-attention reads.
 struct CacheUse {
   PagedCache* cache = nullptr;
   std::vector<PagedCache::Sequence> sequences, sources = {};
 };
 
-// Where the sequences of x lie, which of their rows may be attended to (null: all), how rows are turned by
-// their positions (a table for each of StackSpec::rotaries), what the stack knows about distances (null:
-// nothing), and the token types [T] (undefined: not given).
+// The rows of an attention's input: where the sequences of x begin, which rows may be attended to (null:
+// all), the rotary tables (one for each of StackSpec::rotaries), the stack's relative positions (null: none),
+// and the token types [T] (undefined: not given).
 struct AttentionRows {
   const Offsets& offsets;
-  const VisibleRows* visible = nullptr;
+  const KeyMask* visible = nullptr;
   const RotaryTables* rotaries = nullptr;
   const DistanceTable* distances = nullptr;
   Tensor types = {};
-  // [B, M, d]: what this layer was given of the texts' earlier segments; undefined: nothing.
+  // [B, M, d]: this layer's states of earlier segments of the texts; undefined: none.
   Tensor past = {};
-  // [B] of [P, 2 kw]: keys and values that stand before those of each sequence (nn/virtual_tokens.h); empty:
-  // none.
+  // [B] of [P, 2 kw]: keys and values before those of each sequence (nn/virtual_tokens.h); empty: none.
   std::span<const Tensor> before = {};
 };
 
@@ -40,8 +39,8 @@ struct AttentionRows {
 class SelfAttentionImpl : public Module {
  public:
   SelfAttentionImpl(std::int64_t width, const AttentionSpec& spec);
-  // With `cache`, the tokens join what the cache holds in `layer` and attend to all of it. `dropout` is that
-  // of the result.
+  // With `cache`, the tokens are appended to `layer` of the cache and attend to everything in it. `dropout`
+  // applies to the result.
   Tensor forward(const Tensor& x, const AttentionRows& rows, const Tensor& residual, double dropout,
                  Pass& pass, const CacheUse* cache, std::int64_t layer, const AttentionCapture& capture);
 
@@ -57,7 +56,7 @@ class SelfAttentionImpl : public Module {
   AttentionSpec spec_;
   Linear query_key_value_{nullptr}, output_{nullptr};
   HeadNorm query_norm_{nullptr}, key_norm_{nullptr};
-  Tensor query_bias_, value_bias_;  // [w], [kw], where keys have none
+  Tensor query_bias_, value_bias_;  // [w], [kw], if keys have no bias
   Tensor sinks_;                    // [heads], or undefined
   Linear distance_key_{nullptr}, distance_query_{nullptr};
   Tensor distance_vectors_;              // [distances, head_size]: HeadDistances
@@ -66,15 +65,15 @@ class SelfAttentionImpl : public Module {
 };
 ATTEND_MODULE(SelfAttention);
 
-// f(x, memory) + residual: queries from the decoder, keys and values from the encoder's result.
+// f(x, encoded) + residual: queries from the decoder, keys and values from the encoder's result.
 class CrossAttentionImpl : public Module {
  public:
   CrossAttentionImpl(std::int64_t width, const AttentionSpec& spec);
-  // Keys and values of the encoder's result [Ts, d]: [Ts, 2 kw], for any number of calls of forward.
-  Tensor remember(const Tensor& encoded, Pass& pass) { return key_value_(encoded, pass); }
+  // Keys and values of the encoder's result [Ts, d]: [Ts, 2 kw], for any number of calls to forward.
+  Tensor project_kv(const Tensor& encoded, Pass& pass) { return key_value_(encoded, pass); }
   Tensor forward(const Tensor& x, const Offsets& offsets, const Tensor& key_value, const Offsets& key_offsets,
                  const Tensor& residual, double dropout, Pass& pass, const AttentionCapture& capture);
-  // The same with keys and values that the cache holds in `layer` for its sources.
+  // The same with the keys and values of `layer` in the cache for its sources.
   Tensor forward(const Tensor& x, const Offsets& offsets, const CacheUse& cache, std::int64_t layer,
                  const Tensor& residual, double dropout, Pass& pass, const AttentionCapture& capture);
 

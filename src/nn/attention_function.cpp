@@ -12,27 +12,27 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-// OwnKeys of all sequences as the kernels want them.
+// The QueryMask of every sequence, in the kernels' format.
 struct OwnRows {
   std::vector<Tensor> penalties;
   std::vector<const float*> penalty;      // [B], into these
   std::vector<std::int32_t> places;       // [Tq]
-  std::vector<std::int64_t> key_segment;  // [Tk]; empty: there are no segments
+  std::vector<std::int64_t> key_segment;  // [Tk]; empty: no segments
 };
 
-// The sequences of one call: where their queries and keys lie.
+// The sequences of one call: where their queries and keys begin.
 struct Layout {
   Offsets queries;
   Numbers key_begin, key_length;
   bool all_keys = true;                     // every row of keys and values belongs to a sequence
   std::shared_ptr<const OwnRows> own = {};  // null: each query sees what the spec says
-  std::vector<std::int32_t> places = {};    // [Tq], from which distances are counted; empty: as queries stand
+  std::vector<std::int32_t> places = {};    // [Tq], positions for distances; empty: those of the queries
 
   std::int64_t count() const { return queries.count(); }
 };
 
-// Must padding be computed as the originals do, with all of a sequence's rows as keys? The kernel takes the
-// last key it is given to stand beside the last query.
+// Whether padding must be computed as in the originals, with all of a sequence's rows as keys. The kernel
+// assumes that the last key is at the last query's position.
 bool reads_padding(const KeySource& keys, const Sight& sight, const AttentionCall& call) {
   const bool by_place = call.spec.causal || call.spec.window > 0 || call.distance.rows.defined();
   return sight.visible && (by_place || call.spec.quirks.padding_sees_all || keys.rows.defined());
@@ -43,7 +43,7 @@ Layout make_layout(const Offsets& queries, const KeySource& keys, const Sight& s
   Layout layout;
   layout.queries = queries;
   const Offsets& offsets = keys.rows.defined() ? keys.offsets : queries;
-  const VisibleRows* visible = reads_padding(keys, sight, call) ? nullptr : sight.visible;
+  const KeyMask* visible = reads_padding(keys, sight, call) ? nullptr : sight.visible;
   layout.all_keys = visible == nullptr;
   std::int64_t cached = 0;
   for (std::int64_t b = 0; b < queries.count(); ++b) {
@@ -58,7 +58,7 @@ Layout make_layout(const Offsets& queries, const KeySource& keys, const Sight& s
   return layout;
 }
 
-// Memory for the weights of each sequence, and the kernel's pointers to it.
+// Allocates the weights of each sequence; returns the kernel's pointers to them.
 std::vector<float*> make_weights(const Layout& layout, const AttentionCall& call) {
   std::vector<float*> pointers;
   if (!call.weights) return pointers;
@@ -70,7 +70,7 @@ std::vector<float*> make_weights(const Layout& layout, const AttentionCall& call
   return pointers;
 }
 
-// Everything of a kernel call but the pointers to queries, keys and values.
+// A kernel call without the pointers to queries, keys and values.
 kernels::Attention describe(const Layout& layout, const AttentionCall& call) {
   const AttentionSpec& spec = call.spec;
   kernels::Attention a;
@@ -114,8 +114,8 @@ kernels::Attention describe(const Layout& layout, const AttentionCall& call) {
   return a;
 }
 
-// `segment`: those of all rows (DistanceTensors), for sequences whose keys have none of their own.
-OwnRows own_rows(std::span<const OwnKeys> own, const Offsets& keys, const Tensor& segment) {
+// `segment`: of all rows (DistanceTensors), for sequences whose keys have no segments of their own.
+OwnRows own_rows(std::span<const QueryMask> own, const Offsets& keys, const Tensor& segment) {
   OwnRows rows;
   const auto append = [](auto& all, const Tensor& part) {
     const Tensor numbers = part.contiguous();
@@ -123,7 +123,7 @@ OwnRows own_rows(std::span<const OwnKeys> own, const Offsets& keys, const Tensor
     all.insert(all.end(), first, first + numbers.numel());
   };
   for (std::int64_t b = 0; b < keys.count(); ++b) {
-    const OwnKeys& of = own[static_cast<std::size_t>(b)];
+    const QueryMask& of = own[static_cast<std::size_t>(b)];
     rows.penalties.push_back(of.penalty.contiguous());
     rows.penalty.push_back(rows.penalties.back().const_data<float>());
     append(rows.places, of.places);
@@ -133,18 +133,18 @@ OwnRows own_rows(std::span<const OwnKeys> own, const Offsets& keys, const Tensor
   return rows;
 }
 
-// Do the kernels know such keys?
-bool in_kernels(const OwnKeys& own) {
+// Whether the kernels support such keys.
+bool in_kernels(const QueryMask& own) {
   return !own.backwards && own.penalty.type() == kFloat;
 }
 
-// `heads`: tasks of a sequence.
+// `heads`: the number of tasks of a sequence.
 template <class Kernel>
 void run_kernel(const kernels::Attention& a, const Layout& layout, std::int64_t heads,
                 std::int64_t scratch_size, const Kernel& kernel) {
   const std::int64_t tasks = a.sequences * heads;
-  // Keys and values are touched once, which is all where a text has one query; behind them multiply-adds of
-  // both products count, a sixteenth each.
+  // Keys and values are touched once, which is all the work for a text with one query; in addition,
+  // multiply-adds of both products count 1/16 each.
   std::int64_t work = 0;
   for (std::int64_t b = 0; b < a.sequences; ++b)
     work += (16 + layout.queries.length(b)) * layout.key_length[b] * a.head_size / 8;
@@ -169,7 +169,7 @@ void run_forward(const kernels::Attention& a, const Layout& layout, bool in_int8
              });
 }
 
-// query, key and value are views with rows of their own stride.
+// query, key and value are views with their own row strides.
 struct Views {
   Tensor query, key, value;  // [Tq, w], [Tk, kw], [Tk, kw]
 
@@ -214,11 +214,10 @@ Tensor forward_kernel(const Tensor& first, const KeySource& keys, const Layout& 
   return out;
 }
 
-// The gradients of the queries or what is stacked with them, of the keys' rows, of the tables of
-// call.distance and of the sinks.
+// The gradients of `first`, of the keys' rows, of the tables of call.distance and of the sinks.
 std::vector<Tensor> backward_kernel(const Tensor& first, const Tensor& key_value, const Layout& layout,
                                     const AttentionCall& call, const Tensor& dout) {
-  // Where every row belongs to one sequence, the kernel writes every element.
+  // If every row belongs to a sequence, the kernel writes every element.
   const Tensor dfirst = layout.all_keys ? ops::empty_like(first) : ops::zeros_like(first);
   const Tensor dkey_value = key_value.defined() ? ops::empty_like(key_value) : Tensor();
 
@@ -233,7 +232,7 @@ std::vector<Tensor> backward_kernel(const Tensor& first, const Tensor& key_value
   g.key_gradient = d.key.data<float>();
   g.value_gradient = d.value.data<float>();
   g.key_gradient_stride = d.key.stride(0);
-  // Sums over rows that lie in several sequences, or were never met, begin at zero.
+  // Sums start at zero, because several sequences may use a row, or none.
   const auto zeros = [](const Tensor& table) { return table.defined() ? ops::zeros_like(table) : Tensor(); };
   const auto point = [](const Tensor& table) { return table.defined() ? table.data<float>() : nullptr; };
   const DistanceTensors& distance = call.distance;
@@ -272,7 +271,7 @@ Tensor learned_attention(const Tensor& first, const Tensor& key_value, const Lay
                         call.sinks);
 }
 
-// Every sequence by itself, in the tensors' operations.
+// Computes every sequence separately, with tensor operations.
 class PlainSequences {
  public:
   PlainSequences(const Tensor& first, const Layout& layout, const KeySource& keys, const Sight& sight,
@@ -317,11 +316,11 @@ class PlainSequences {
     return {length, layout_.key_length[b] - length, sight_.visible->first[b], sight_.visible->count[b]};
   }
 
-  OwnKeys seen(std::int64_t b) const {
+  QueryMask seen(std::int64_t b) const {
     if (!sight_.own.empty()) return sight_.own[b];
     const ScalarType type = views_.query.type();
     if (padded_) return padded_keys(call_.spec, padding(b), type);
-    return usual_keys(call_.spec, layout_.queries.length(b), layout_.key_length[b], type);
+    return default_query_mask(call_.spec, layout_.queries.length(b), layout_.key_length[b], type);
   }
 
   // [heads, L, before + L] -> [heads, L, before + count]
@@ -340,7 +339,7 @@ class PlainSequences {
 
 bool computes_in_kernels(const Tensor& first, const KeySource& keys, const Sight& sight,
                          const AttentionCall& call) {
-  // With gradients, how weights come about is asked for to differentiate them: the kernels' are not made of
+  // Captured scores with gradients are for differentiation, but the kernels compute their scores outside of
   // tensors.
   if (!on_kernels(first) || (call.scores && recording())) return false;
   if (reads_padding(keys, sight, call)) return false;

@@ -10,19 +10,19 @@
 
 namespace attend {
 
-// What distances add to the scores, behind the scale (kernels.h, DistanceScores): row rows[zero + key -
-// query] of each table that is defined.
+// What distances add to the scores after scaling (kernels.h, DistanceScores): row rows[zero + key - query] of
+// each defined table.
 struct DistanceTensors {
   Tensor rows;  // [2 longest - 1] int32; undefined: distances add nothing
   std::int64_t zero = 0;
   Tensor of_query, of_key;  // [heads, Tq, R], [heads, Tk, R]
   Tensor of_head;           // [heads, R]
-  Tensor of_segment;        // [heads, Tq, 2]: for keys of the query's segment and for others
+  Tensor of_segment;        // [heads, Tq, 2]: for keys of the query's segment, and for others
   Tensor segment;           // [T] int64, if of_segment is defined
-  bool by_key = false;      // rows[zero + key]: the place of the key counts alone
+  bool by_key = false;      // rows[zero + key]: only the position of the key counts
 };
 
-// How one call attends, beyond its tensors.
+// Parameters of one call, in addition to its tensors.
 struct AttentionCall {
   AttentionSpec spec;
   double dropout = 0;
@@ -30,37 +30,36 @@ struct AttentionCall {
   // Not null: receives the weights of each sequence, [heads, Lq, Lk], before dropout.
   std::vector<Tensor>* weights = nullptr;
   DistanceTensors distance = {};
-  // Not null: receives how they came about.
+  // Not null: receives the parts of the scores.
   std::vector<FormedScores>* scores = nullptr;
   Tensor sinks = {};  // [heads], or undefined: none (AttentionSpec::sinks)
-  // Both products of integers (kernels/int8/int8.h), where our kernels compute and no gradient is wanted.
+  // Both products as integers (kernels/int8/int8.h), if our kernels compute them and no gradient is needed.
   bool in_int8 = false;
 };
 
 class PagedCache;
 
-// Where the keys and values of each sequence come from. w is the width of all queries and kw that of all keys
+// The source of each sequence's keys and values. w is the width of all queries and kw that of all keys
 // (AttentionSpec::width, key_width).
 struct KeySource {
-  Tensor rows = {};      // [Tk, 2 kw], of as many sequences; undefined: beside the queries, or in `cache`
+  Tensor rows = {};      // [Tk, 2 kw], of as many sequences; undefined: next to the queries, or in `cache`
   Offsets offsets = {};  // of `rows`
-  // Not null: all that it holds in `layer` for `sequences`, of which the queries are the last. No gradient.
+  // Not null: all keys and values in `layer` for `sequences`; the queries are the last ones. No gradient.
   const PagedCache* cache = nullptr;
   std::span<const std::int64_t> sequences = {};
   std::int64_t layer = 0;
 };
 
-// What queries see of their keys where that is not just what AttentionSpec says.
+// What queries see of their keys, if it differs from AttentionSpec.
 struct Sight {
-  // Which rows are real and may be seen; null: all. Keys that `rows` of the source has before those of the
-  // sequence itself are seen by all.
-  const VisibleRows* visible = nullptr;
-  std::span<const OwnKeys> own = {};  // [B], in place of what the spec says; empty: as it says
+  // The rows that are real and may be seen; null: all. Keys in `rows` of the source that come before the
+  // sequence's own are visible to all.
+  const KeyMask* visible = nullptr;
+  std::span<const QueryMask> own = {};  // [B], instead of the spec's rules; empty: the spec's rules
 };
 
-// The one call of attention. first: [Tq, w], or, where the source says that keys are beside the queries, [T,
-// w
-// + 2 kw]; in a cache either. Returns [Tq, w].
+// The entry point of attention. first: [Tq, w], or [T, w + 2 kw] if keys are next to the queries; with a
+// cache either. Returns [Tq, w].
 Tensor attention(const Tensor& first, const Offsets& queries, const KeySource& keys, const Sight& sight,
                  const AttentionCall& call);
 

@@ -33,7 +33,7 @@ bool is_sparse(std::int64_t length, const BlockSparse& spec) {
   return length > (5 + 2 * spec.random) * spec.size;
 }
 
-// The random blocks of each head, for a number of blocks.
+// The random blocks of each head, for each number of blocks.
 class RandomBlocks {
  public:
   RandomBlocks(const BlockSparse& spec, std::int64_t heads, std::optional<std::int64_t> layer)
@@ -56,7 +56,7 @@ class RandomBlocks {
   std::map<std::int64_t, std::vector<std::vector<std::vector<std::int64_t>>>> drawn_;
 };
 
-// Every block of queries as a sequence of its own, with the rows of its keys.
+// Every block of queries as a separate sequence, with the rows of its keys.
 struct Blocks {
   std::vector<std::int64_t> query_lengths, key_lengths, key_rows;
 
@@ -88,8 +88,8 @@ struct Blocks {
   }
 };
 
-// The weights of blocks [heads, Lq, keys] as those of their sequences [heads, L, L]; where a block of keys
-// counts several times, the weight of one of them, as the original shows it.
+// Converts the weights of blocks [heads, Lq, keys] to those of their sequences [heads, L, L]. If a block of
+// keys counts several times, this gives the weight of one of them, as in the original.
 std::vector<Tensor> spread(const std::vector<Tensor>& of_blocks, const Offsets& offsets,
                            const Offsets& queries, const Offsets& keys, const Tensor& key_rows) {
   std::vector<Tensor> weights;
@@ -107,7 +107,7 @@ std::vector<Tensor> spread(const std::vector<Tensor>& of_blocks, const Offsets& 
   return weights;
 }
 
-// How the weights of whole sequences come about: keys that no block holds count never.
+// Captures how the weights of whole sequences are computed: keys outside of all blocks count zero times.
 void capture_scores(const Tensor& packed, const Offsets& offsets, const Offsets& queries, const Offsets& keys,
                     const Tensor& key_rows, const AttentionCall& call) {
   std::int64_t block = 0;
@@ -130,7 +130,7 @@ void capture_scores(const Tensor& packed, const Offsets& offsets, const Offsets&
   }
 }
 
-// One head, or several that see the same blocks.
+// For one head, or several that see the same blocks.
 Tensor attend_to_blocks(const Tensor& packed, const Offsets& offsets, const Blocks& blocks,
                         const AttentionCall& call) {
   const std::int64_t w = call.spec.heads * call.spec.head_size;
@@ -158,7 +158,7 @@ Tensor block_sparse_attention(const Tensor& packed, const Offsets& offsets, cons
     for (std::int64_t b = 0; b < B; ++b) blocks.add(offsets.begin(b), offsets.length(b), spec, 0, random);
     return attend_to_blocks(packed, offsets, blocks, call);
   }
-  // Every head draws its own blocks, so each becomes a text of its own: [T, 3 w] -> [H T, 3 w / H].
+  // Every head draws its own blocks, so each becomes a separate text: [T, 3 w] -> [H T, 3 w / H].
   std::vector<std::int64_t> lengths;
   for (std::int64_t h = 0; h < H; ++h)
     for (std::int64_t b = 0; b < B; ++b) {
@@ -168,7 +168,7 @@ Tensor block_sparse_attention(const Tensor& packed, const Offsets& offsets, cons
   const Tensor by_head = packed.view({T, 3, H, -1}).permute({2, 0, 1, 3}).reshape({H * T, -1});
   AttentionCall single = call;
   single.spec.heads = 1;
-  single.scores = nullptr;  // in training there is nobody to show them to
+  single.scores = nullptr;  // nobody captures scores in training
   const Tensor mixed = attend_to_blocks(by_head, Offsets(lengths), blocks, single);
   if (call.weights) {
     std::vector<Tensor> of_heads;

@@ -13,7 +13,7 @@ std::int64_t PagedCache::pages_of(std::int64_t prompt, std::int64_t total) const
 PagedCache::Sequence PagedCache::add(std::uint64_t kind) {
   if (free_sequences_.empty()) {
     tables_.emplace_back();
-    free_sequences_.reserve(tables_.capacity());  // so that release() needs no memory for it
+    free_sequences_.reserve(tables_.capacity());  // so that release() allocates no memory
     free_sequences_.push_back(static_cast<Sequence>(tables_.size()) - 1);
   }
   const Sequence sequence = free_sequences_.back();
@@ -31,7 +31,7 @@ PagedCache::Sequence PagedCache::fork(Sequence sequence) {
 }
 
 void PagedCache::release(Sequence sequence) {
-  // Backwards, so that of a prompt nobody uses the end goes first.
+  // In reverse, so that the end of an unused prompt is freed first.
   const Table& table = tables_.at(sequence);
   for (std::size_t i = table.pages.size(); i-- > table.left;) drop_page(table.pages[i]);
   tables_[sequence] = {};
@@ -54,7 +54,7 @@ void PagedCache::extend(Sequence sequence, std::int64_t count) {
     table.pages.push_back(take_page());
 }
 
-// Pages before this one are seen by no later token: the next one sees itself and the last window - 1.
+// No later token sees pages before this one: the next token sees itself and the last window - 1.
 std::size_t PagedCache::first_seen_page(const Table& table) const {
   if (window_ == 0) return 0;
   return static_cast<std::size_t>(std::max<std::int64_t>(0, table.length + 1 - window_) / kPageRows);
@@ -180,8 +180,8 @@ void PagedCache::grow() {
   const std::int64_t have = pages_.count();
   std::int64_t want = std::max<std::int64_t>(64, 2 * have);
   if (max_pages_ > 0) want = std::min(want, max_pages_);
-  if (want <= have) fail("the key-value cache is full: {} pages of {} tokens are in use", have, kPageRows);
-  free_pages_.reserve(static_cast<std::size_t>(want));  // likewise
+  if (want <= have) fail("the KV cache is full: {} pages of {} tokens are in use", have, kPageRows);
+  free_pages_.reserve(static_cast<std::size_t>(want));  // for the same reason
   left_at_.resize(want, 0);
   references_.reserve(static_cast<std::size_t>(want));
   pages_.grow(want);

@@ -37,7 +37,7 @@ void CachePages::grow(std::int64_t count) {
 }
 
 void CachePages::copy(std::int64_t from, std::int64_t to, std::int64_t rows) {
-  if (!on_kernels(pages_)) {  // in int8 too, where the rows of a page are many pieces
+  if (!on_kernels(pages_)) {  // also in int8, where the rows of a page are not contiguous
     pages_[to].copy_(pages_[from]);
     return;
   }
@@ -83,7 +83,7 @@ std::pair<Tensor, Tensor> CachePages::gather(std::int64_t layer, const std::vect
   return {rows[0].narrow(0, 0, length), rows[1].narrow(0, 0, length)};
 }
 
-// Pages in int8 as [pages, 2, kRows, width] float32.
+// Converts int8 pages to [pages, 2, kRows, width] float32.
 Tensor CachePages::widened(const Tensor& pages) const {
   const std::int64_t heads = shape_.heads, size = shape_.head_size;
   const Tensor parts = pages.view({-1, 2, heads, layout_.head_bytes()});

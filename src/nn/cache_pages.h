@@ -14,10 +14,10 @@
 
 namespace attend {
 
-// What a cache keeps of a token: in each layer a key and a value for each of its heads of keys.
+// What a cache stores for a token: in each layer a key and a value for each key head.
 struct CacheShape {
   std::int64_t layers = 1, heads = 1, head_size = 1;
-  ScalarType type = kFloat;  // of what is written; int8: float32
+  ScalarType type = kFloat;  // type of what is written; int8: float32
   CacheFormat format = CacheFormat::float32;
 
   std::int64_t width() const { return heads * head_size; }
@@ -31,15 +31,15 @@ class CachePages {
   explicit CachePages(const CacheShape& shape);
 
   std::int64_t count() const { return pages_.size(0); }
-  // From now on so many pages; what they hold stays.
+  // Sets the number of pages; the contents stay.
   void grow(std::int64_t count);
-  // The first `rows` keys and values, of every layer.
+  // Copies the first `rows` keys and values of every layer.
   void copy(std::int64_t from, std::int64_t to, std::int64_t rows);
-  // Puts key_value[row], a key [width] and a value [width], at `slot` of a page. In int8 each head's numbers
-  // are rounded by themselves, so what is stored follows from the row alone.
+  // Stores key_value[row], a key [width] and a value [width], at `slot` of a page. In int8 each head is
+  // rounded separately, so the stored numbers depend only on the row.
   void write(std::int64_t layer, std::int64_t page, std::int64_t slot, const Tensor& key_value,
              std::int64_t row);
-  // The first `length` keys and values of these pages, copied out: [length, width] each.
+  // Copies of the first `length` keys and values of these pages: [length, width] each.
   std::pair<Tensor, Tensor> gather(std::int64_t layer, const std::vector<std::int32_t>& pages,
                                    std::int64_t length) const;
   // Where the kernels find them, for pages that are on_kernels().
@@ -52,8 +52,8 @@ class CachePages {
 
   CacheShape shape_;
   kernels::Int8PageLayout layout_;
-  // [pages, layers, 2, kRows, width]; int8: [pages, layers, layout_.page_bytes()]. What a page has of all
-  // layers lies in one piece, so memory is touched as pages are taken into use.
+  // [pages, layers, 2, kRows, width]; int8: [pages, layers, layout_.page_bytes()]. A page's data of all
+  // layers is contiguous, so memory is touched only when a page is used.
   Tensor pages_;
 };
 

@@ -14,7 +14,7 @@ Tensor project(const Tensor& x, const Tensor& projection) {
   return projection.defined() ? linear(x, projection, {}, nullptr) : x;
 }
 
-// Hidden states as wide as a cluster's vectors: the projection the other way.
+// Projects hidden states to the width of a cluster's vectors.
 Tensor narrowed(const Tensor& hidden, const Tensor& projection) {
   return projection.defined() ? linear(hidden, projection.t(), {}, nullptr) : hidden;
 }
@@ -93,7 +93,7 @@ ClusterHeadImpl::FirstStep ClusterHeadImpl::first_step(const Tensor& hidden) {
   step.tokens = scores(hidden, 0);
   step.total = ops::logsumexp(step.tokens, {1}, /*keepdim=*/true);
   if (!cluster_weight_.defined()) return step;
-  // Two products, for one matrix of both would be a copy of the largest table.
+  // Two products, because one matrix of both would be a copy of the largest table.
   step.clusters = linear(narrowed(hidden, projections_[0]), cluster_weight_, cluster_bias_, nullptr);
   step.total = ops::logaddexp(step.total, ops::logsumexp(step.clusters, {1}, /*keepdim=*/true));
   return step;

@@ -1,4 +1,4 @@
-// Token vectors and scores by clusters of the vocabulary (spec.h, ClusterSpec).
+// Token vectors and scores by clusters of the vocabulary (ClusterSpec in spec.h).
 #pragma once
 
 #include "nn/linear.h"
@@ -9,8 +9,8 @@
 
 namespace attend {
 
-// Vectors of each cluster's own width, each led to the model's by a matrix (Baevski & Auli 2018,
-// arXiv:1809.10853). With a divisor of 1 there is one table.
+// Each cluster has vectors of its own width, which a matrix projects to the model's width (Baevski & Auli
+// 2018, arXiv:1809.10853). With a divisor of 1 there is one table.
 class ClusterEmbeddingsImpl : public Module {
  public:
   // `width`: of the first cluster's vectors; `model_width`: of the result.
@@ -19,7 +19,7 @@ class ClusterEmbeddingsImpl : public Module {
 
   const ClusterSpec& spec() const { return spec_; }
   std::vector<Tensor> tables;       // [tokens of the cluster, its width]
-  std::vector<Tensor> projections;  // [model_width, width of the cluster]; undefined: none is needed
+  std::vector<Tensor> projections;  // [model_width, width of the cluster]; undefined if not needed
 
  private:
   ClusterSpec spec_;
@@ -27,15 +27,15 @@ class ClusterEmbeddingsImpl : public Module {
 };
 ATTEND_MODULE(ClusterEmbeddings);
 
-// Log-probabilities in two steps: a token of the first cluster or another cluster, then the token within it
-// (Grave et al. 2016, arXiv:1609.04309). The tables are those of the embeddings, unless `untied`, and so are
-// the matrices but for those that ClusterSpec::own_projections names.
+// Log-probabilities in two steps: a token of the first cluster or another cluster, then the token within that
+// cluster (Grave et al. 2016, arXiv:1609.04309). The tables are those of the embeddings, unless `untied`; so
+// are the matrices, except those that ClusterSpec::own_projections names.
 class ClusterHeadImpl : public Module {
  public:
   explicit ClusterHeadImpl(const ClusterEmbeddings& embeddings, bool untied = false);
   Tensor forward(const Tensor& hidden);  // [T, d] -> [T, V], log-probabilities
-  // Cross-entropy against labels [T], of which all count: the tokens of a cluster behind the first are scored
-  // only for the rows whose label is one of them.
+  // Cross-entropy against labels [T], which all count. Tokens of later clusters are scored only for the rows
+  // whose label is in that cluster.
   Tensor loss(const Tensor& hidden, const Tensor& labels);
 
   void prepare(const std::function<void()>& after_each);  // packs the tables before they are needed
@@ -46,12 +46,12 @@ class ClusterHeadImpl : public Module {
   // The rows of the head for one cluster.
   struct Part {
     Tensor weight, bias;  // [tokens of the cluster, its width], [tokens of the cluster]
-    Tensor projection;    // [d, width]; undefined: none is needed
+    Tensor projection;    // [d, width]; undefined if not needed
   };
   Part part(std::size_t cluster) const;
   Tensor scores(const Tensor& hidden, std::size_t cluster);  // [T, d] -> [T, tokens of the cluster]
 
-  // The first step. Logarithms of probabilities are scores minus `total`.
+  // The first step. Log-probabilities are scores minus `total`.
   struct FirstStep {
     Tensor tokens, clusters;  // [T, tokens of the first cluster], [T, clusters - 1] or undefined
     Tensor total;             // [T, 1]

@@ -1,5 +1,5 @@
-// A convolution over the tokens of each sequence, in parallel to a stack's first layer (spec.h,
-// ConvolutionSpec).
+// A convolution over the tokens of each sequence, parallel to a stack's first layer (ConvolutionSpec in
+// spec.h).
 #pragma once
 
 #include "nn/norm.h"

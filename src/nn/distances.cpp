@@ -21,8 +21,8 @@ Tensor sinusoids(const SinusoidalDistances& spec, const Tensor& frequencies, std
   return ops::cat({ops::sin(angles), ops::cos(angles)}, 1).to(like.type());
 }
 
-// 2^(-8 h / n) for heads h = 1 to n, where n is a power of two; else those of the power below, and then every
-// second one of the power above.
+// 2^(-8 h / n) for heads h = 1 to n if n is a power of two; else the slopes for the power below, and then
+// every second one for the power above.
 std::vector<double> slopes(std::int64_t heads) {
   const auto powers = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
   std::vector<double> all;
@@ -33,7 +33,7 @@ std::vector<double> slopes(std::int64_t heads) {
   return all;
 }
 
-// What each head adds for 0, 1, ... count - 1 places: [heads, count].
+// What each head adds at positions 0, 1, ... count - 1: [heads, count].
 Tensor linear_biases(const LinearDistances& spec, std::int64_t heads, std::int64_t count, double sign,
                      const Tensor& like) {
   Tensor slope = ops::tensor(slopes(heads), kDouble).to(kFloat).unsqueeze(1),
@@ -45,7 +45,7 @@ Tensor linear_biases(const LinearDistances& spec, std::int64_t heads, std::int64
 
 }  // namespace
 
-// Logarithms in float32, as the originals take them: a distance at the border of two buckets depends on it.
+// Logarithms in float32, as in the originals, because distances at the border of two buckets depend on it.
 Tensor rows_of(const BucketedBias& spec, const Tensor& key_minus_query, bool causal) {
   const std::int64_t buckets = causal ? spec.buckets : spec.buckets / 2, exact = buckets / 2;
   const Tensor distance = causal ? key_minus_query.neg().clamp_min(0) : key_minus_query.abs();
@@ -78,7 +78,7 @@ DistancesImpl::DistancesImpl(const DistanceSpec& spec, std::int64_t width, const
     table_ = register_parameter("table",
                                 ops::empty({bias->rows > 0 ? bias->rows : bias->buckets, attention.heads}));
   const auto* fixed = std::get_if<SinusoidalDistances>(&spec);
-  // What looks only back (Transformer-XL) stores them, as a buffer.
+  // Causal models (Transformer-XL) store the frequencies as a buffer.
   if (fixed && causal_) register_parameter(kFrequencies, usual_frequencies(width), /*learns=*/false);
   if (fixed && fixed->biases) {
     const std::int64_t w = attention.heads * attention.head_size;
@@ -95,9 +95,9 @@ DistanceTable DistancesImpl::forward(std::int64_t longest, const Tensor& like, b
   DistanceTable table;
   table.zero = longest - 1;
   const std::int64_t ahead =
-      causal_ && !looks_ahead ? 0 : longest - 1;  // how far a key may lie before its query
+      causal_ && !looks_ahead ? 0 : longest - 1;  // how far after its query a key may be
   const bool by_key = causal_ && std::holds_alternative<LinearDistances>(spec_);
-  // What a causal attention does not see gets some row all the same.
+  // Keys that causal attention does not see get an arbitrary row.
   const Tensor key_minus_query =
       ops::arange(1 - longest, longest, kLong).clamp_max(by_key ? longest - 1 : ahead);
   Tensor rows;
@@ -109,14 +109,14 @@ DistanceTable DistancesImpl::forward(std::int64_t longest, const Tensor& like, b
     table.of_head = table_.t().contiguous();
   }
   if (const auto* fixed = std::get_if<SinusoidalDistances>(&spec_)) {
-    rows = key_minus_query + (longest - 1);  // from the farthest key behind to the farthest ahead
+    rows = key_minus_query + (longest - 1);  // from the farthest key before to the farthest after
     const auto own = named_parameters(/*recurse=*/false);
     const Tensor* stored = own.find(kFrequencies);
     table.vectors =
         sinusoids(*fixed, stored ? *stored : usual_frequencies(width_), longest - 1, longest + ahead, like);
   }
   if (const auto* learned = std::get_if<LearnedDistances>(&spec_)) {
-    // Only the rows that can occur, so that short texts are cheap.
+    // Only the rows that can occur, so that short texts are fast.
     rows = rows_of(*learned, key_minus_query);
     const auto first = rows.min().item<std::int64_t>(), last = rows.max().item<std::int64_t>();
     rows = rows - first;

@@ -10,7 +10,7 @@ namespace {
 // Sum of p (log p - log q) for the teacher's p and the student's q, given their logarithms.
 Tensor divergence(const Tensor& student, const Tensor& teacher) {
   const Tensor wanted = teacher.exp();
-  // What is never wanted may be impossible: nothing times infinity is to be nothing.
+  // A token with target 0 may have score -infinity; its term must be 0, not 0 times infinity.
   return ops::where(wanted > 0, wanted * (teacher - student), ops::zeros({}, wanted.type())).sum();
 }
 
@@ -19,7 +19,7 @@ Tensor scores_of(const VocabularyScores& s, std::int64_t begin, std::int64_t row
   return linear(s.hidden.narrow(0, begin, rows), s.weight, s.bias, nullptr);
 }
 
-// The gradients are computed here, where the scores are at hand; the rule only scales them.
+// The gradients are computed here, where the scores are available; the rule only scales them.
 Tensor kernel_soft_cross_entropy(const VocabularyScores& student, const VocabularyScores& teacher,
                                  double temperature) {
   const Tensor &hidden = student.hidden, &weight = student.weight, &bias = student.bias;
@@ -82,7 +82,7 @@ LossSum soft_cross_entropy(const Tensor& student, const Tensor& teacher, double 
 LossSum linear_soft_cross_entropy(const VocabularyScores& student, const VocabularyScores& teacher,
                                   double temperature) {
   check_temperature(temperature);
-  if (student.stored.defined()) fail("a student's scores are made, not stored");
+  if (student.stored.defined()) fail("a student's scores must be computed, not stored");
   const auto ours = shape_of(student), theirs = shape_of(teacher);
   if (ours != theirs)
     fail("the teacher's scores: expected the shape [{}] of the student's, found [{}]", fmt::join(ours, ", "),

@@ -5,19 +5,19 @@
 
 namespace attend {
 
-// temperature^2 KL(softmax(teacher / temperature) || softmax(student / temperature)), summed over rows, each
-// of which counts. student, teacher [n, C]; no gradient flows to the teacher.
+// temperature^2 KL(softmax(teacher / temperature) || softmax(student / temperature)), summed over rows, which
+// all count. student, teacher [n, C]; no gradient flows to the teacher.
 LossSum soft_cross_entropy(const Tensor& student, const Tensor& teacher, double temperature);
 
-// Scores over a vocabulary: those of hidden [n, d] weight [V, d]^T + bias [V] (undefined: none), or stored.
+// Scores over a vocabulary: hidden [n, d] weight [V, d]^T + bias [V] (undefined: none), or stored ones.
 struct VocabularyScores {
   Tensor hidden, weight, bias = {};
-  Tensor stored = {};  // [n, V], instead
+  Tensor stored = {};  // [n, V], instead of the above
 };
 
-// As soft_cross_entropy between scores that are made, used and turned into gradients a block of rows at a
-// time: no [n, V] is ever held but the stored one. Gradients flow to the
-// student's three tensors; its scores cannot be stored ones.
+// Like soft_cross_entropy, but scores are made, used and turned into gradients a block of rows at a time: no
+// [n, V] is in memory except stored ones. Gradients flow to the student's three tensors; its scores cannot be
+// stored ones.
 LossSum linear_soft_cross_entropy(const VocabularyScores& student, const VocabularyScores& teacher,
                                   double temperature);
 

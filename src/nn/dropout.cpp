@@ -16,12 +16,13 @@ Tensor drop(const Tensor& x, const Tensor& residual, double rate, std::uint64_t 
   return out;
 }
 
-// The mask is not kept: the rule makes it again from the seed.
+// The mask is not stored: the rule computes it again from the seed.
 Tensor kernel_dropout(const Tensor& x, const Tensor& residual, double rate, std::uint64_t seed) {
   const auto rule = [&](const Tensor&) -> ops::Rule {
     return [rate, seed](const Tensor& gradient) {
       const Tensor dy = gradient.contiguous();
-      return std::vector<Tensor>{drop(dy, {}, rate, seed), dy};  // of a residual that is not there: not read
+      // The second gradient is not read if there is no residual.
+      return std::vector<Tensor>{drop(dy, {}, rate, seed), dy};
     };
   };
   return ops::with_rule([&] { return drop(x, residual, rate, seed); }, rule, x, residual);

@@ -1,4 +1,4 @@
-// Dropout (Srivastava et al. 2014) together with the addition that follows it in every sublayer.
+// Dropout (Srivastava et al. 2014), with the addition that follows it in every sublayer.
 #pragma once
 
 #include "nn/pass.h"
@@ -6,10 +6,10 @@
 
 namespace attend {
 
-// dropout(x) by the mask that follows from `seed` alone, whatever the type.
+// dropout(x) with a mask that depends only on `seed`, whatever the type.
 Tensor seeded_dropout(const Tensor& x, double rate, std::uint64_t seed);
 
-// dropout(x) + residual; residual may be undefined. At rate 0 a plain addition.
+// dropout(x) + residual; residual may be undefined. At rate 0 this is a plain addition.
 Tensor dropout_add(const Tensor& x, const Tensor& residual, double rate, Pass& pass);
 
 inline Tensor dropout(const Tensor& x, double rate, Pass& pass) {

@@ -7,7 +7,7 @@
 namespace attend {
 namespace {
 
-// Every value in [0, count)? `what` and `hint` complete the message.
+// Checks that every value is in [0, count). `what` and `hint` complete the message.
 void check_range(std::span<const std::int64_t> values, std::int64_t count, const char* what,
                  const char* hint) {
   for (const std::int64_t value : values)
@@ -20,10 +20,10 @@ void check_range(const Tensor& values, std::int64_t count, const char* what, con
 }
 
 constexpr const char* kTooLong = "; the text is longer than the model can read";
-// Of a table that grows: an id may be anything, memory may not.
-constexpr std::int64_t kMostRows = 1 << 20;
+// Limits a growing table: an id may be any number, but memory is finite.
+constexpr std::int64_t kMaxRows = 1 << 20;
 
-// How the rows of a position table are counted out.
+// How positions are mapped to rows of a table.
 struct Numbering {
   std::int64_t offset = 0, skipped_id = -1;
 };
@@ -41,7 +41,7 @@ Tensor sinusoidal_positions(const SinusoidalPositions& spec, std::int64_t width)
   const std::int64_t count = spec.count + spec.offset;
   Tensor table = ops::zeros({count, width});
   auto rows = table.accessor<float, 2>();
-  // An odd width has a sine more than cosines, or, in M2M-100, a last column of zeros.
+  // An odd width has one more sine than cosines, or, in M2M-100, a last column of zeros.
   const std::int64_t sines = spec.ends_included ? width / 2 : (width + 1) / 2;
   const std::int64_t columns = spec.ends_included ? 2 * sines : width;
   const double steps =
@@ -99,15 +99,15 @@ std::int64_t max_positions(const EmbeddingSpec& spec) {
 
 std::int64_t EmbeddingsImpl::first_position() const {
   const auto [offset, skipped] = numbering(spec_.positions);
-  return skipped < 0 ? 0 : offset;  // RoBERTa takes positions for rows of its table
+  return skipped < 0 ? 0 : offset;  // RoBERTa uses positions directly as rows of its table
 }
 
 void EmbeddingsImpl::reach(const Tensor& rows, const char* what) {
   auto* fixed = std::get_if<SinusoidalPositions>(&spec_.positions);
   const std::int64_t last = rows.max().item<std::int64_t>();
   const std::lock_guard lock(growing_);
-  if (fixed && fixed->grows && last >= positions.size(0) && last < kMostRows) {
-    fixed->count = std::min(kMostRows, 2 * last) - fixed->offset;
+  if (fixed && fixed->grows && last >= positions.size(0) && last < kMaxRows) {
+    fixed->count = std::min(kMaxRows, 2 * last) - fixed->offset;
     positions = sinusoidal_positions(*fixed, spec_.width).to(positions.type());
   }
   check_range(rows, positions.size(0), what, kTooLong);
@@ -116,7 +116,7 @@ void EmbeddingsImpl::reach(const Tensor& rows, const char* what) {
 Tensor EmbeddingsImpl::position_table(const Tensor& like) {
   if (!std::holds_alternative<SinusoidalPositions>(spec_.positions)) return positions;
   const std::lock_guard lock(growing_);
-  // It is float32 until a pass wants another type.
+  // It is float32 until a pass needs another type.
   if (positions.type() != like.type()) positions = positions.to(like.type());
   return positions;
 }
@@ -124,7 +124,7 @@ Tensor EmbeddingsImpl::position_table(const Tensor& like) {
 Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) {
   const auto [offset, skipped] = numbering(spec_.positions);
   if (skipped < 0) {
-    // Padding has the row before the first, where it has one.
+    // Padding has the row before the first, if the model has such a row.
     const auto* learned = std::get_if<LearnedPositions>(&spec_.positions);
     const bool padding = learned && learned->skips_padding;
     check_range(padding ? batch.positions.clamp_min(0) : batch.positions, max_positions(),
@@ -133,7 +133,7 @@ Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) {
     if (std::holds_alternative<SinusoidalPositions>(spec_.positions)) reach(rows, "position");
     return rows;
   }
-  if (batch.positions_given) {  // as rows of the table
+  if (batch.positions_given) {  // already rows of the table
     reach(batch.positions, "position_ids: position");
     return batch.positions;
   }
@@ -141,7 +141,7 @@ Tensor EmbeddingsImpl::rows_of(const TokenBatch& batch) {
   const auto id = ids.accessor<std::int64_t, 1>();
   auto row = rows.accessor<std::int64_t, 1>();
   for (std::int64_t b = 0; b < batch.offsets.count(); ++b) {
-    // Tokens that follow cached ones go on counting; the columns of a padded batch mean nothing here.
+    // Tokens after cached ones continue the count; columns of a padded batch do not matter here.
     const std::int64_t first =
         batch.columns ? batch.rows_before(b) : batch.positions[batch.offsets.begin(b)].item<std::int64_t>();
     std::int64_t next = offset + first;
@@ -170,7 +170,7 @@ Tensor EmbeddingsImpl::token_vectors(const Tensor& given, const Pass& pass) {
   return clusters ? clusters(given) : rows("tokens", tokens, given, spec_.padding_id, pass);
 }
 
-// The same where some are virtual, which are neither scaled nor of the vocabulary.
+// The same if some tokens are virtual; those are not scaled and not in the vocabulary.
 Tensor EmbeddingsImpl::prompted_vectors(const TokenBatch& batch, const Pass& pass) {
   std::vector<Tensor> tables;
   for (const TokenPrompt& prompt : prompts) tables.push_back(prompt.vectors());

@@ -5,11 +5,10 @@
 namespace attend {
 namespace {
 
-// Which experts the tokens read, and the rows that experts read, expert by expert, in each the tokens in
-// order.
+// The experts that each token uses, and the rows that experts read: expert by expert, with tokens in order.
 struct Routes {
   Tensor chosen;                     // [T, chosen], ascending in each row
-  std::vector<std::int64_t> tokens;  // [T * chosen]: of each row
+  std::vector<std::int64_t> tokens;  // [T * chosen]: the token of each row
   std::vector<std::int64_t> begins;  // [experts + 1]: the first row of each expert
   Tensor places;                     // [chosen, T]: the rows of each token
 };
@@ -36,7 +35,7 @@ Routes find_routes(const Tensor& scores, std::int64_t chosen) {
   return routes;
 }
 
-// The adapters of rows of which each is one of T tokens.
+// The adapters of rows, each of which belongs to one of T tokens.
 std::shared_ptr<const AdapterChoice> adapters_of(const std::shared_ptr<const AdapterChoice>& choice,
                                                  std::span<const std::int64_t> tokens, std::int64_t T) {
   if (!choice || choice->only) return choice;
@@ -45,7 +44,7 @@ std::shared_ptr<const AdapterChoice> adapters_of(const std::shared_ptr<const Ada
   return choose_adapters(each);
 }
 
-// values [T, chosen] at their experts' places of [T, experts], which has zeros elsewhere.
+// values [T, chosen] at their experts' columns of [T, experts]; the rest is zero.
 Tensor spread_weights(const Tensor& values, const Tensor& chosen, std::int64_t experts) {
   Tensor all;
   for (std::int64_t j = 0; j < chosen.size(1); ++j) {
@@ -102,7 +101,7 @@ Tensor ExpertsImpl::forward(const Tensor& given, const Tensor& residual, double 
     results.push_back(out_->part(kept, e * width, width, pass));
   }
   const Tensor all = results.size() == 1 ? results[0] : ops::cat(results);
-  // One of a token's experts after the other, the lowest first, whatever the other tokens read.
+  // Adds a token's experts one after another, the lowest first, independently of other tokens.
   Tensor sum;
   for (std::int64_t j = 0; j < spec_.chosen; ++j) {
     const Tensor part = all.index_select(0, routes.places.select(0, j)) * weights.narrow(1, j, 1);

@@ -5,11 +5,11 @@
 
 namespace attend {
 
-// activation(a) * b of [a | b] [T, 2 width], with the bounds that the spec has for them: [T, width].
+// activation(a) * b of [a | b] [T, 2 width], limited as in the spec: [T, width].
 Tensor gate(const Tensor& both, const FeedForwardSpec& spec);
 
-// out(activation(in(x))) + residual, if that is defined, for x [T, d]; gated, in(x) is [T, 2 d_ff], and the
-// activation of the first half is multiplied with the second.
+// out(activation(in(x))) + residual, if that is defined, for x [T, d]. If gated, in(x) is [T, 2 d_ff], and
+// the activation of the first half is multiplied with the second.
 class FeedForwardImpl : public Module {
  public:
   FeedForwardImpl(std::int64_t width, const FeedForwardSpec& spec);

@@ -6,7 +6,8 @@ HeadNormImpl::HeadNormImpl(std::int64_t heads, std::int64_t head_size, const Que
     : heads_(heads), of_(spec.of) {
   const std::int64_t width = of_ == QueryKeyNorm::Of::projections ? heads * head_size : head_size;
   norm_ = LayerNorm(width, spec.norm);
-  if (of_ == QueryKeyNorm::Of::own_heads) {  // the norm keeps its ones, and the factors come after it
+  if (of_ == QueryKeyNorm::Of::own_heads) {  // the norm's own factors stay 1; the real factors are applied
+                                             // after it
     weight_ = register_parameter("weight", ops::ones({heads * head_size}));
     return;
   }

@@ -8,13 +8,13 @@ namespace attend {
 class HeadNormImpl : public Module {
  public:
   HeadNormImpl(std::int64_t heads, std::int64_t head_size, const QueryKeyNorm& spec);
-  Tensor forward(const Tensor& x);  // [T, heads * head_size], of any stride -> the same, contiguous
+  Tensor forward(const Tensor& x);  // [T, heads * head_size], any stride -> the same, contiguous
 
  private:
   std::int64_t heads_;
   QueryKeyNorm::Of of_;
   LayerNorm norm_{nullptr};
-  Tensor weight_;  // [heads * head_size], where each head has factors of its own
+  Tensor weight_;  // [heads * head_size], if each head has its own factors
 };
 ATTEND_MODULE(HeadNorm);
 

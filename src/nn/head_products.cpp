@@ -18,7 +18,7 @@ Tensor multiply(const Tensor& a, const Tensor& b, std::int64_t heads) {
   return out;
 }
 
-// The gradients of a and b, given that of the products, [heads, T, R].
+// The gradients of a and b, from that of the products, [heads, T, R].
 std::vector<Tensor> factor_gradients(const Tensor& a, const Tensor& b, const Tensor& dout) {
   const std::int64_t heads = dout.size(0);
   const Tensor da = ops::empty(a.sizes(), a.type()), db = ops::empty(b.sizes(), b.type());

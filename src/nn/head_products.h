@@ -1,12 +1,12 @@
-// Products of every head's part of two matrices.
+// Products of two matrices, head by head.
 #pragma once
 
 #include "tensor/tensor.h"
 
 namespace attend {
 
-// a [T, heads * D], b [R, heads * D] -> [heads, T, R]: row t of head h is that of a times all rows of b. Each
-// row depends on nothing but its own of a.
+// a [T, heads * D], b [R, heads * D] -> [heads, T, R]: for each head, the products of all rows of a and b. A
+// row of the result depends only on its own row of a.
 Tensor head_products(const Tensor& a, const Tensor& b, std::int64_t heads);
 
 }  // namespace attend

@@ -5,7 +5,7 @@
 namespace attend {
 namespace {
 
-// The ids of a batch, text by text, on the host.
+// The ids of a batch, text by text.
 class Texts {
  public:
   explicit Texts(const TokenBatch& batch) : offsets_(batch.offsets), ids_(batch.ids.contiguous()) {}
@@ -20,7 +20,7 @@ class Texts {
   Tensor ids_;
 };
 
-// One row a text: where `place` says.
+// One row per text: the one that `place` returns.
 template <class Place>
 Tensor rows_at(const Offsets& offsets, const Texts& texts, const Place& place) {
   std::vector<std::int64_t> rows;
@@ -34,26 +34,26 @@ std::int64_t last_of(IdSpan ids) {
   return static_cast<std::int64_t>(ids.size()) - 1;
 }
 
-// The last token that is not `padding`; the first where there is none.
+// The last token that is not `padding`; the first if there is none.
 std::int64_t last_but(IdSpan ids, std::int64_t padding) {
   std::int64_t place = last_of(ids);
   while (place > 0 && ids[place] == padding) --place;
   return place;
 }
 
-// The token of the number that so many tokens as are not `padding` have.
+// The token whose index is the number of tokens that are not `padding`, minus one.
 std::int64_t counted_but(IdSpan ids, std::int64_t padding) {
   const auto others = static_cast<std::int64_t>(ids.size()) - std::ranges::count(ids, padding);
   return others == 0 ? last_of(ids) : others - 1;
 }
 
-// The token before the first `padding`; the last where there is none, or where a text begins so.
+// The token before the first `padding`; the last if there is none, or if the text begins with it.
 std::int64_t before_first(IdSpan ids, std::int64_t padding) {
   const auto first = std::ranges::find(ids, padding);
   return first == ids.begin() || first == ids.end() ? last_of(ids) : first - ids.begin() - 1;
 }
 
-// The last token `end`; -1 where there is none.
+// The last token `end`; -1 if there is none.
 std::int64_t last_end(IdSpan ids, std::int64_t end) {
   std::int64_t place = last_of(ids);
   while (place >= 0 && ids[place] != end) --place;
@@ -84,7 +84,7 @@ Tensor head_row_numbers(const ScoreHeadSpec& spec, const TokenBatch& batch, cons
   switch (spec.input) {
     case HeadInput::every_token:
     case HeadInput::mean:
-    case HeadInput::text_mean:  // of all of them
+    case HeadInput::text_mean:  // the mean of all of them
       return {};
     case HeadInput::pooled:
     case HeadInput::first_token:
@@ -103,10 +103,11 @@ Tensor head_row_numbers(const ScoreHeadSpec& spec, const TokenBatch& batch, cons
       if (!id) return offsets.last_rows();
       return rows_at(offsets, Texts(batch), [&](IdSpan ids) { return before_first(ids, *id); });
     case HeadInput::end_token:
-      if (!source) fail("this head looks for the end of what the encoder read: expected a source");
+      if (!source)
+        fail("this head searches for the end token of the encoder's input: expected a source text");
       return end_rows(offsets, *source, id.value());
   }
-  fail("unknown input of a head");
+  fail("unknown head input");
 }
 
 Tensor head_rows(const ScoreHeadSpec& spec, const TokenBatch& batch, const Tensor& hidden,

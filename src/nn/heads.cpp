@@ -28,7 +28,7 @@ Tensor LanguageModelHeadImpl::transform(const Tensor& hidden, Pass& pass) {
 
 Tensor LanguageModelHeadImpl::forward(const Tensor& hidden, Pass& pass) {
   if (clusters_) return clusters_(hidden);
-  // As a Linear: what is not packed is left as it is, in the file where memory is to be low.
+  // Like a Linear: an unpacked matrix stays as it is, mapped from the file if memory is limited.
   const Tensor scores =
       adapted_linear(transform(hidden, pass), weight_, bias_, packed() != nullptr ? &packed_ : nullptr,
                      adapters, 0, pass, Activation::none, {});
@@ -42,18 +42,18 @@ LossSum LanguageModelHeadImpl::loss(const Tensor& all_hidden, const Tensor& all_
     fail("expected a label for each of {} rows, found {}", all_hidden.size(0), all_labels.numel());
   const std::int64_t count = count_labels(all_labels, vocabulary, options);
   Tensor hidden = all_hidden, labels = all_labels;
-  if (count < labels.numel()) {  // R-Drop's halves have the same labels, and so they stay halves
+  if (count < labels.numel()) {  // R-Drop's halves have the same labels, so they stay halves
     const Tensor rows = labels.ne(kIgnoredLabel).nonzero().squeeze(1);
     hidden = hidden.index_select(0, rows);
     labels = labels.index_select(0, rows);
   }
-  // What the gradient of the loss as a whole needs is the matrix as it was.
+  // In these cases the gradient of the whole loss needs the matrix as it was.
   if (!adapters.empty() || spec_.soft_cap > 0 || (packed() != nullptr && recording()))
     return cross_entropy(forward(hidden, pass), labels, options);
   if (!clusters_)
     return linear_cross_entropy(transform(hidden, pass), weight_, bias_, labels, options, packed_);
   if (options.label_smoothing == 0 && options.r_drop == 0) return {clusters_->loss(hidden, labels), count};
-  return cross_entropy(clusters_(hidden), labels, options);  // which look at every token
+  return cross_entropy(clusters_(hidden), labels, options);  // every token is needed
 }
 
 PoolerImpl::PoolerImpl(std::int64_t width, std::int64_t pooled_width, Activation activation)

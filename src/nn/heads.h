@@ -12,15 +12,16 @@ namespace attend {
 
 class LanguageModelHeadImpl : public Module {
  public:
-  // `width` of the hidden states. The embedding matrix [V, d] is the head's matrix too unless the spec says
-  // untied; a transform leads from width to d.
+  // `width`: of the hidden states. The embedding matrix [V, d] is also the head's matrix unless the spec says
+  // untied; a transform goes from width to d.
   LanguageModelHeadImpl(const LanguageModelHeadSpec& spec, std::int64_t width, const Embeddings& embeddings);
   Tensor forward(const Tensor& hidden, Pass& pass);  // [T, width] -> [T, V]; with clusters log-probabilities
-  // The loss against labels [T] without ever holding all scores. Rows whose label does not count reach
-  // neither the transform nor the matrix: of a masked language model's these are five of six.
+  // The loss against labels [T], without all scores in memory at once. Rows whose label does not count skip
+  // the transform and the matrix: for a masked language model these are five of six rows.
   LossSum loss(const Tensor& hidden, const Tensor& labels, const LossOptions& options, Pass& pass);
-  bool reads(const Tensor& weight) const { return weight_.is_same(weight); }  // is it the head's matrix?
-  // Scores with this one in its place from here on.
+  // whether it is the head's matrix
+  bool reads(const Tensor& weight) const { return weight_.is_same(weight); }
+  // Computes scores with this matrix from here on.
   void pack(const std::shared_ptr<const PackedMatrix>& matrix) { packed_.replace(matrix); }
   const PackedMatrix* packed() const { return packed_.replacement().get(); }  // null: none
 
@@ -75,7 +76,7 @@ class PixelHeadImpl : public Module {
 
  private:
   PixelHeadSpec spec_;
-  Tensor weight_, bias_;  // as a convolution's: [stride^2 channels, d, 1, 1]
+  Tensor weight_, bias_;  // shaped like a convolution's: [stride^2 channels, d, 1, 1]
 };
 ATTEND_MODULE(PixelHead);
 

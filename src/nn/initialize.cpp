@@ -9,20 +9,20 @@ bool contains(std::string_view name, std::string_view part) {
   return name.find(part) != name.npos;
 }
 
-// The network's parts whose shapes decide the widths of distributions.
+// The part of the network whose shapes determine standard deviations.
 const StackSpec& stack_of(const ModelSpec& model) {
   return model.encoder ? *model.encoder : *model.decoder;
 }
 
-// Vectors that stand in for a query or a token rather than shift a result: XLNet's and Transformer-XL's, and
-// gpt-oss's sinks; and what its router begins with.
+// Vectors that replace a query or a token instead of shifting a result are no biases: XLNet's and
+// Transformer-XL's, and gpt-oss's sinks; nor is the router's.
 bool is_bias(std::string_view name) {
   return !name.ends_with("content_bias") && !name.ends_with("distance_bias") &&
          !name.ends_with("segment_bias") && !name.ends_with("embeddings.mask") && !name.ends_with("sinks") &&
          !name.ends_with("router.bias");
 }
 
-// The standard deviation of a matrix of a normal distribution, or of a vector that is no bias.
+// The standard deviation of a matrix with a normal distribution, or of a vector that is no bias.
 double width_of(const ModelSpec& model, std::string_view name) {
   const InitializationSpec& spec = model.initialization;
   if (contains(name, "clusters.projection-")) return spec.projections.value_or(spec.range);
@@ -35,10 +35,10 @@ double width_of(const ModelSpec& model, std::string_view name) {
   return spec.range;
 }
 
-// T5's. A bias of distances [buckets, heads] is drawn as if it were a matrix from the model's width, and
-// queries are so much smaller that scores need no scale. (transformers draws an untied head of words, and
-// that of tokens' labels, sqrt(width) times as wide, so that a fresh one is all but certain of whatever it
-// says; the original does not, and neither do we.)
+// For T5. A distance table [buckets, heads] is drawn like a matrix with the model's width as input, and
+// queries are reduced so that scores need no scale. (transformers draws an untied language model head, and
+// the head for token labels, sqrt(width) times as wide, so that a new model is almost certain of any
+// prediction; the original does not, and neither do we.)
 double fan_in_width(const ModelSpec& model, std::string_view name, const Tensor& p) {
   if (contains(name, "embeddings.")) return 1;
   const StackSpec& stack = stack_of(model);

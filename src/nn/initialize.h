@@ -7,9 +7,8 @@
 
 namespace attend {
 
-// Draws the parameters that `wanted` names (all of them without it) from `seed`, as the model's spec says
-// (InitializationSpec). Biases are zero, and so are rows that stand for padding. The others are left alone;
-// constants always are.
+// Draws the parameters for which `wanted` returns true (all without it) from `seed`, as the model's spec says
+// (InitializationSpec). Biases and rows for padding are zero. Other parameters and constants stay unchanged.
 void initialize(Transformer& model, std::uint64_t seed,
                 const std::function<bool(const std::string& parameter)>& wanted = nullptr);
 

@@ -5,7 +5,7 @@
 namespace attend {
 namespace {
 
-// Targets of the scores' type and shape.
+// The targets with the scores' type and shape.
 Tensor targets_like(const Tensor& scores, const Tensor& targets) {
   if (targets.numel() != scores.numel())
     fail("targets: expected {} numbers of the shape [{}], found the shape [{}]", scores.numel(),
@@ -13,7 +13,7 @@ Tensor targets_like(const Tensor& scores, const Tensor& targets) {
   return targets.to(scores.type()).reshape(scores.sizes());
 }
 
-// On the CPU, one for each text.
+// Labels on the CPU, one for each text.
 std::vector<std::int64_t> one_each(const Tensor& labels, const Offsets& texts, const char* name) {
   if (labels.numel() != texts.count() || !ops::is_integer(labels.type(), false))
     fail("{}: expected an integer for each of {} texts, found {} of the shape [{}]", name, texts.count(),
@@ -23,8 +23,8 @@ std::vector<std::int64_t> one_each(const Tensor& labels, const Offsets& texts, c
   return {begin, begin + host.numel()};
 }
 
-// Cross-entropy of the softmax over each text's rows of scores [T] against a place in it, for texts whose
-// place lies in them.
+// Cross-entropy of the softmax over each text's rows of scores [T] against a position in it, for texts that
+// contain their position.
 LossSum ragged_cross_entropy(const Tensor& scores, const Offsets& texts,
                              const std::vector<std::int64_t>& places) {
   std::vector<std::int64_t> counted, rows;
@@ -36,7 +36,7 @@ LossSum ragged_cross_entropy(const Tensor& scores, const Offsets& texts,
   }
   const auto index = [&](const std::vector<std::int64_t>& values) { return ops::tensor(values, kLong); };
   const Tensor text = ops::repeat_interleave(index(texts.lengths()));  // [T]: which text a row is of
-  // Differences to the largest of each text: that cancels, so no gradient flows through it.
+  // Subtracts the maximum of each text: it cancels, so no gradient flows through it.
   const Tensor largest = ops::full({texts.count()}, -std::numeric_limits<double>::infinity(), scores.type())
                              .scatter_reduce(0, text, scores.detach(), "amax");
   const Tensor shifted = scores - largest.index_select(0, text);
@@ -57,7 +57,7 @@ void check_pairs(const Tensor& a, const Tensor& b, const char* expected, bool fi
          fmt::join(b.sizes(), ", "));
 }
 
-// Rows of length 1; one of zeros stays so.
+// Normalizes rows to length 1; rows of zeros stay zero.
 Tensor unit_rows(const Tensor& rows) {
   return rows / rows.norm(2, 1, /*keepdim=*/true).clamp_min(1e-12);
 }

@@ -39,7 +39,7 @@ Tensor plain_activation(const Tensor& x, Activation activation) {
       return ops::clamp(x, 0, 6);
     case Activation::squared_relu:
       return ops::square(ops::relu(x));
-    case Activation::laplace:  // the original's roundings of 1 / sqrt(2) and 1 / sqrt(4 pi)
+    case Activation::laplace:  // 1 / sqrt(2) and 1 / sqrt(4 pi), rounded as in transformers
       return 0.5 * (1 + ops::erf((x - 0.707107) / (0.282095 * std::sqrt(2.0))));
   }
   fail("unknown activation {}", static_cast<int>(activation));
@@ -49,7 +49,7 @@ Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, 
                      Activation activation, const Tensor& residual) {
   const Tensor y = ops::empty({x.size(0), weight.size(0)}, x.type());
   MatrixProduct m = product_of(x, y);
-  Tensor once;  // the weight packed for this product alone
+  Tensor once;  // the weight, packed only for this product
   if (Bfloat16Products::on()) {
     point_at_pairs(m, once = pairs_of(weight.t()));
   } else if (packed != nullptr) {
@@ -64,10 +64,10 @@ Tensor kernel_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   return y;
 }
 
-// The same with the rule of its gradient.
+// The same with its gradient rule.
 Tensor learned_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed) {
   const auto compute = [&] {
-    // A weight in training changes before a packed copy could serve again.
+    // No packed copy is kept: training changes the weight before it could be used again.
     return kernel_linear(x, weight, bias, few(x.size(0), weight.size(0)) ? nullptr : packed, Activation::none,
                          {});
   };
@@ -87,8 +87,8 @@ Tensor learned_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
   return ops::with_rule(compute, rule, x, weight, bias);
 }
 
-// x W^T + bias of a packed matrix, beside which an adapter may learn (QLoRA, arXiv:2305.14314): x has
-// the gradient of the matrix as it stands, and roundings on the way are taken for the identity.
+// x W^T + bias of a packed matrix, next to which an adapter may be trained (QLoRA, arXiv:2305.14314). The
+// gradient of x is that of the dequantized matrix; rounding steps in between count as the identity.
 Tensor packed_linear(const Tensor& x, const Tensor& bias, const std::shared_ptr<const PackedMatrix>& matrix) {
   const auto compute = [&] { return matrix->multiply(x, bias, Activation::none, {}); };
   const auto rule = [&](const Tensor&) -> ops::Rule {
@@ -135,7 +135,7 @@ Tensor activate(const Tensor& x, Activation activation) {
 }
 
 const float* PackedWeight::get(const Tensor& weight) {
-  static std::mutex packing;  // of any weight: several threads may be the first to use one
+  static std::mutex packing;  // for any weight: several threads may be the first to use one
   const std::lock_guard lock(packing);
   const std::uint32_t version = weight.version();
   if (!panels_.defined() || source_ != weight.const_data() || version_ != version) {

@@ -10,17 +10,17 @@
 
 namespace attend {
 
-// As torch's functions of these names, through our kernels where they apply.
+// Like torch's functions of these names; uses our kernels if they apply.
 Tensor activate(const Tensor& x, Activation activation);
 
-// A weight packed for the kernel, remade when the weight changes (training) and kept otherwise (inference);
-// or what has taken its place.
+// A weight packed for the kernel: packed again when the weight changes (training), else once (inference). Or
+// its replacement.
 class PackedWeight {
  public:
   const float* get(const Tensor& weight);  // [out, in] -> panels of W^T
-  void prepare(const Tensor& weight);      // get() before it is needed, where the kernels will do the work
+  void prepare(const Tensor& weight);      // calls get() early, if the kernels will do the work
 
-  // Products are those of this matrix from here on, and the weight is not read again.
+  // Products use this matrix from here on, and the weight is not read again.
   void replace(std::shared_ptr<const PackedMatrix> matrix) { replacement_ = std::move(matrix); }
   const std::shared_ptr<const PackedMatrix>& replacement() const { return replacement_; }
 
@@ -31,32 +31,32 @@ class PackedWeight {
   std::shared_ptr<const PackedMatrix> replacement_;
 };
 
-// activation(x W^T + b) + residual for a weight that somebody owns. packed null: the weight is
-// packed for this use alone, where that pays.
+// activation(x W^T + b) + residual for a weight with another owner. packed null: the weight is packed only
+// for this call, if that pays off.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
               Activation activation = Activation::none, const Tensor& residual = {});
 
-// x [T, in] -> [T, out]: the class that owns a matrix, and knows what adapters add to it.
+// x [T, in] -> [T, out]: owns the matrix, and applies the adapters to it.
 class LinearImpl : public Module {
  public:
   LinearImpl(std::int64_t in, std::int64_t out, bool with_bias = true);
   Tensor forward(const Tensor& x, Pass& pass, Activation activation = Activation::none,
                  const Tensor& residual = {});
-  // The same with a bias that somebody else owns.
+  // The same with a bias that has another owner.
   Tensor with_bias(const Tensor& x, const Tensor& other, Pass& pass);
-  // `count` columns of the result from number `first` on: [T, count].
+  // `count` columns of the result, from column `first` on: [T, count].
   Tensor part(const Tensor& x, std::int64_t first, std::int64_t count, Pass& pass);
-  // Computes with this matrix in place of the weight, which is let go and does not learn; adapters may.
+  // Computes with this matrix instead of the weight, which is freed and not trained; adapters may be.
   void pack(std::shared_ptr<const PackedMatrix> matrix);
   const PackedMatrix* packed() const { return packed_.replacement().get(); }  // null: none
 
   Tensor weight;  // [out, in]
   Tensor bias;    // [out], or undefined
   std::vector<MatrixAdapter> adapters;
-  bool stays_float = false;  // it is never kept in fewer bits
+  bool stays_float = false;  // it is never quantized
 
  private:
-  // In training every use would pack the weight anew.
+  // In training every use would pack the weight again.
   PackedWeight* kept() { return packed_.replacement() ? &packed_ : nullptr; }
 
   PackedWeight packed_;

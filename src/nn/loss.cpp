@@ -5,8 +5,8 @@
 namespace attend {
 namespace {
 
-// Rows [0, rows) of one reading's scores, or of two readings' whose predictions are to agree as well. Turns
-// the scores into the gradients of the losses, which go to `losses` [readings, rows].
+// Rows [0, rows) of one pass's scores, or of two passes whose predictions should also agree (R-Drop). Turns
+// the scores into the gradients of the losses; writes the losses to `losses` [readings, rows].
 struct RowLosses {
   const LossOptions& options;
   std::int64_t V;
@@ -43,8 +43,7 @@ struct RowLosses {
   }
 };
 
-// The sum of the losses, and where they are wanted its gradients, which are made where the scores are at
-// hand.
+// The sum of the losses and, if needed, its gradients, which are computed while the scores are in memory.
 struct LossAndGradients {
   Tensor sum, hidden, weight, bias;
 };
@@ -53,7 +52,7 @@ LossAndGradients losses_of_rows(const Tensor& hidden, const Tensor& weight, cons
                                 const Tensor& labels, const LossOptions& options, PackedWeight* packed,
                                 bool with_gradients) {
   const std::int64_t V = weight.size(0), readings = options.r_drop > 0 ? 2 : 1;
-  const std::int64_t T = hidden.size(0) / readings;  // of one reading
+  const std::int64_t T = hidden.size(0) / readings;  // of one pass
   LossAndGradients result;
   if (with_gradients) {
     result.hidden = ops::empty_like(hidden);
@@ -94,7 +93,7 @@ LossAndGradients losses_of_rows(const Tensor& hidden, const Tensor& weight, cons
       if (result.bias.defined()) result.bias += scores[r].sum(0);
     }
   }
-  // In double: the sum of many thousand losses keeps its digits.
+  // In double, so that the sum of many thousand losses keeps its precision.
   result.sum = losses.sum(kDouble).to(kFloat);
   return result;
 }
@@ -130,7 +129,7 @@ std::int64_t count_labels(const Tensor& labels, std::int64_t vocabulary, const L
   const auto* const values = host.const_data<std::int64_t>();
   const std::int64_t half = labels.numel() / 2;
   if (options.r_drop > 0 && (labels.numel() != 2 * half || !std::equal(values, values + half, values + half)))
-    fail("R-Drop expects a batch twice, one reading behind the other; the halves of {} labels differ",
+    fail("R-Drop expects a batch twice, one copy after the other; the halves of {} labels differ",
          labels.numel());
   std::int64_t count = 0;
   for (std::int64_t i = 0; i < labels.numel(); ++i) {
@@ -143,8 +142,8 @@ std::int64_t count_labels(const Tensor& labels, std::int64_t vocabulary, const L
   return count;
 }
 
-// So few rows that their scores (16 MB) stay in the last-level cache between one product and the next; but up
-// to four times as many where the weight, read anew for each block, is the greater load.
+// Few enough rows that their scores (16 MB) stay in the last-level cache between one product and the next;
+// but up to four times as many if reading the weight again for each block costs more.
 std::int64_t vocabulary_block(std::int64_t width, std::int64_t vocabulary) {
   const std::int64_t cached = (std::int64_t{4} << 20) / vocabulary;
   return std::clamp<std::int64_t>(std::clamp(width, cached, 4 * cached), 64, 1024);

@@ -43,22 +43,22 @@ Tensor pairs_of_panels(const float* panels, std::int64_t depth, std::int64_t col
   Tensor packed = ops::empty({k.packed_size((depth + 1) / 2, columns)}, kInt);
   auto* const to = reinterpret_cast<std::uint32_t*>(packed.data<std::int32_t>());
   parallel_ranges(k.panel_count(columns), depth * 48, [&](std::int64_t begin, std::int64_t end) {
-    // Within a panel column j is j % width numbers behind the panel's first.
+    // Within a panel, column j is j % width numbers after the panel's first.
     for (std::int64_t panel = begin; panel < end; ++panel)
       k.pack_pairs(to, panels + panel * width * (depth - 1), width, 1, depth, columns, panel, panel + 1);
   });
   return packed;
 }
 
-// Threads take blocks of rows where there are many, or where that shares the work better, else panels of
-// columns: then each reads its own part of B.
+// Threads take blocks of rows if there are many or if that divides the work better; else panels of columns,
+// so that each thread reads its own part of B.
 void run(const MatrixProduct& m) {
   constexpr std::int64_t kTile = 8;  // rows
   const kernels::Kernels& k = kernels::kernels();
   const auto multiply = m.pairs ? k.multiply_bfloat16 : k.multiply;
   const std::int64_t panels = k.panel_count(m.columns), tiles = (m.rows + kTile - 1) / kTile;
   const bool packed = m.b_row == 0;  // else each block of rows would pack B again
-  // A multiply-add counts as a sixteenth of an element touched.
+  // A multiply-add counts as 1/16 of a touched element.
   if (packed && (tiles >= 16 * parallel_threads() || largest_share(tiles) < 0.9 * largest_share(panels))) {
     parallel_ranges(tiles, kTile * m.depth * m.columns / 16, [&](std::int64_t begin, std::int64_t end) {
       multiply(m, begin * kTile, std::min(m.rows, end * kTile), 0, panels);
@@ -103,7 +103,7 @@ RightFactor::RightFactor(const Tensor& b, std::int64_t rows) {
 }
 
 void RightFactor::multiply(const Tensor& c, const Tensor& a, const Tensor& bias, bool add) const {
-  if (a.size(1) == 0) {  // a sum of nothing, of which the kernel would write none
+  if (a.size(1) == 0) {  // an empty sum, for which the kernel would write nothing
     if (!add) bias.defined() ? c.copy_(bias.expand_as(c)) : c.zero_();
     return;
   }

@@ -6,8 +6,9 @@
 
 namespace attend {
 
-// Of a layer's states of earlier segments, past [B, M, d] or undefined, and of this one, states [B, L, d]:
-// what the stack keeps, [B, at most StackSpec::memory, d]; of this segment its first StackSpec::remembered.
+// The memory of a layer: from its states of earlier segments, past [B, M, d] or undefined, and of this
+// segment, states [B, L, d]: [B, at most StackSpec::memory, d]. Of this segment it keeps the first
+// StackSpec::remembered states.
 Tensor next_memory(const Tensor& past, const Tensor& states, const StackSpec& stack);
 
 }  // namespace attend

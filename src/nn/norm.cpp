@@ -6,7 +6,7 @@
 namespace attend {
 namespace {
 
-// out [T, d]; mean and inverse deviation [T] when the backward pass will want them.
+// out [T, d]; mean and inverse deviation [T] if the backward pass needs them.
 Tensor normalize(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon, Tensor* mean,
                  Tensor* inverse) {
   const std::int64_t rows = x.size(0), d = x.size(1);
@@ -33,7 +33,7 @@ NormGradients norm_gradients(const Tensor& dy, const Tensor& x, const Tensor& we
                              const Tensor& inverse, bool biased) {
   const std::int64_t rows = x.size(0), d = x.size(1);
   const Tensor dx = ops::empty_like(x);
-  // A fixed number of parts, each with sums of its own, so that the result does not depend on the threads.
+  // A fixed number of parts with separate sums, so that the result does not depend on the number of threads.
   constexpr std::int64_t kParts = 16;
   const Tensor sums = ops::zeros({biased ? 2 : 1, kParts, d}, x.type());
   parallel_ranges(kParts, 2 * d * rows / kParts, [&](std::int64_t first, std::int64_t last) {

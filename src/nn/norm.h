@@ -13,11 +13,11 @@ class LayerNormImpl : public Module {
   LayerNormImpl(std::int64_t width, const NormSpec& spec);
   Tensor forward(const Tensor& x);
 
-  Tensor weight, bias;  // [d]; no bias with the root mean square, or where the spec has none
+  Tensor weight, bias;  // [d]; no bias with root mean square, or if the spec has none
 
  private:
   NormSpec spec_;
-  Tensor no_bias_;  // zeros, where the mean is subtracted and there is no bias
+  Tensor no_bias_;  // zeros, if the mean is subtracted and there is no bias
 };
 ATTEND_MODULE(LayerNorm);
 

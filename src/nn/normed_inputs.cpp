@@ -8,12 +8,12 @@ void add(const StackSpec& stack, const std::string& stack_name, std::vector<Norm
   for (std::size_t i = 0; i < stack.layers.size(); ++i) {
     const LayerSpec& layer = stack.layers[i];
     if (layer.order == NormOrder::post || layer.order == NormOrder::result) continue;
-    if (layer.norm.around_one) continue;  // what is stored is not the factor
+    if (layer.norm.around_one) continue;  // the stored numbers are not the factors
     const std::string name = stack_name + ".layers." + std::to_string(i) + ".";
     std::vector<std::string> readers = {name + "self_attention.query_key_value"};
     if (layer.order == NormOrder::parallel && !layer.two_norms)
       readers.push_back(name + "feed_forward.in");
-    else if (!layer.experts)  // whose router reads it too, and what each expert reads depends on that
+    else if (!layer.experts)  // the router of experts reads it too, and the choice of experts depends on that
       inputs.push_back({name + "feed_forward_norm", {name + "feed_forward.in"}});
     if (!layer.self_attention.distance && layer.normed_input)
       inputs.push_back({name + "self_attention_norm", readers});

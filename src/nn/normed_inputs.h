@@ -1,5 +1,5 @@
-// Finds matrices that read only the output of a norm, and norms that only matrices read: there a scale of
-// each input can move from the matrix into the norm, W S (S^-1 x) = W x (Xiao et al. 2022, "SmoothQuant",
+// Finds matrices that read only the output of a norm, and norms that only matrices read. For these a scale of
+// each input can move from the matrix into the norm: W S (S^-1 x) = W x (Xiao et al. 2022, "SmoothQuant",
 // arXiv:2211.10438, section 4).
 #pragma once
 
@@ -12,11 +12,11 @@ namespace attend {
 
 struct NormedInput {
   std::string norm;  // its module in a Transformer: parameters NAME.weight, perhaps NAME.bias
-  std::vector<std::string> matrices;  // likewise, NAME.weight
+  std::vector<std::string> matrices;  // likewise: NAME.weight
 };
 
-// Those of layers whose norms stand before their sublayers. Behind a sublayer, the next one's residual reads
-// the norm too; and an attention that looks at distances may read them with the same matrix.
+// Only in layers with norms before their sublayers. If the norm is after a sublayer, the next residual reads
+// it too; and attention with relative positions may apply the same matrix to them.
 std::vector<NormedInput> normed_inputs(const ModelSpec& spec);
 
 }  // namespace attend

@@ -4,7 +4,7 @@
 namespace attend {
 namespace {
 
-// Float32 in the order in which the kernel reads it: nothing is lost.
+// Float32 in the kernel's order, without loss.
 class Float32Panels : public PanelMatrix {
  public:
   Float32Panels(const Tensor& weight, const AfterSome& after_some)
@@ -33,8 +33,8 @@ class Float32Panels : public PanelMatrix {
  private:
   void multiply_panels(kernels::MatrixProduct& m, std::int64_t first) const override {
     m.b = packed_.const_data<float>() + first * in_;
-    // Rounded pairs are of this use alone: who computes in bfloat16 again and again keeps its weights as they
-    // are.
+    // Rounded pairs are made for each call: a model that often computes in bfloat16 keeps its weights
+    // unpacked.
     Tensor pairs;
     if (Bfloat16Products::on()) {
       pairs = pairs_of_panels(m.b, in_, m.columns);

@@ -6,7 +6,7 @@ namespace {
 
 using kernels::HalfFormat;
 
-// Widened to float32 on the way into a product: x is not rounded.
+// Weights are widened to float32 in the product; x is not rounded.
 class HalfWeights : public PanelMatrix {
  public:
   HalfWeights(const Tensor& weight, WeightFormat format, const AfterSome& after_some)

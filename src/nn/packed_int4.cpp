@@ -69,7 +69,7 @@ class Int4Weights : public PackedMatrix {
             {"_scale", scales_.narrow(0, 0, out_).unsqueeze(1)}};
   }
 
-  // Of what stored() gave.
+  // From the tensors of stored().
   Int4Weights(std::int64_t in, const Tensor& numbers, const Tensor& steps, const Tensor& starts,
               const Tensor& scales)
       : Int4Weights(numbers.size(0), in) {
@@ -85,7 +85,7 @@ class Int4Weights : public PackedMatrix {
         const int half = k % 2 == 0 ? both & 15 : both >> 4;
         const int integer = half * step[n][g] + start[n][g];
         if (integer < -127 || integer > 127)
-          fail("row {}: {} times the step {} from {} on is none of the integers from -127 to 127", n, half,
+          fail("row {}: {} times the step {} plus the start {} is not between -127 and 127", n, half,
                int{step[n][g]}, int{start[n][g]});
         matrix_.sums[n] += integer;
         byte(k) = static_cast<std::uint8_t>(byte(k) | (k % 8 < 4 ? half : half << 4));
@@ -122,7 +122,7 @@ class Int4Weights : public PackedMatrix {
     return y;
   }
 
-  // body(output, group, the place of its step and start, byte(k): that of number k of the group)
+  // body(output, group, index of its step and start, byte(k): the byte of number k of the group)
   template <class Body>
   void for_each_group(const Body& body) const {
     const std::int64_t groups = kernels::int4_groups(in_);

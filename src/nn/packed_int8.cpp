@@ -114,9 +114,9 @@ std::shared_ptr<const PackedMatrix> restore_int8(const std::map<std::string, Ten
   const Tensor& scales = find_stored(stored, "_scale", kFloat, {out, 1});
   const Tensor& integers = find_stored(stored, "", kChar, {out, in});
   if (integers.min().item<std::int64_t>() < -127)
-    fail("expected integers from -127 to 127, found -128, which no machine multiplies as the others");
+    fail("expected integers from -127 to 127, found -128, which machines multiply in different ways");
   if (in > kernels::kInt8LargestDepth)
-    fail("it has {} inputs, of which sums in 32 bits hold {} at most", in, kernels::kInt8LargestDepth);
+    fail("it has {} inputs, but 32-bit sums are limited to {}", in, kernels::kInt8LargestDepth);
   return std::make_shared<Int8Weights>(integers, scales);
 }
 

@@ -8,7 +8,7 @@
 namespace attend {
 namespace {
 
-// Rows of another matrix.
+// Some rows of another matrix.
 class PartOfMatrix : public PackedMatrix {
  public:
   PartOfMatrix(std::shared_ptr<const PackedMatrix> whole, std::int64_t in, std::int64_t first,
@@ -28,9 +28,7 @@ class PartOfMatrix : public PackedMatrix {
   Tensor rows(const Tensor& ids) const override { return whole_->rows(ids + first_); }
   std::int64_t bytes() const override { return 0; }
   WeightFormat format() const override { return whole_->format(); }
-  std::map<std::string, Tensor> stored() const override {
-    fail("a part of a matrix is not stored by itself");
-  }
+  std::map<std::string, Tensor> stored() const override { fail("a part of a matrix cannot be stored"); }
 
  private:
   std::shared_ptr<const PackedMatrix> whole_;
@@ -93,7 +91,7 @@ std::shared_ptr<const PackedMatrix> PackedMatrix::make(const Tensor& weight, Wei
          ops::name_of(weight.type()));
   const bool integers = format == WeightFormat::int8 || format == WeightFormat::int4;
   if (integers && weight.size(1) > kernels::kInt8LargestDepth)
-    fail("weights as {}: a matrix has {} inputs, of which sums in 32 bits hold {} at most", name(format),
+    fail("weights as {}: a matrix has {} inputs, but 32-bit sums are limited to {}", name(format),
          weight.size(1), kernels::kInt8LargestDepth);
   switch (format) {
     case WeightFormat::int8:
@@ -102,11 +100,11 @@ std::shared_ptr<const PackedMatrix> PackedMatrix::make(const Tensor& weight, Wei
       return make_int4(weight, after_some);
     case WeightFormat::float16:
       if (weight.numel() > 0 && weight.type() != kHalf) {
-        const auto [least, most] = ops::aminmax(weight.to(kFloat));
+        const auto [min, max] = ops::aminmax(weight.to(kFloat));
         if (after_some) after_some();
-        if (const double size = std::max(-least.item<double>(), most.item<double>()); size >= 65520)
+        if (const double size = std::max(-min.item<double>(), max.item<double>()); size >= 65520)
           fail(
-              "weights as float16: a matrix holds {:g} (or its negative), and 65504 is the most; take "
+              "weights as float16: a matrix contains {:g} (or its negative), but the maximum is 65504; use "
               "bfloat16",
               size);
       }
@@ -129,7 +127,7 @@ std::shared_ptr<const PackedMatrix> PackedMatrix::restore(const std::map<std::st
 
 Tensor PackedMatrix::checked(const Tensor& x) const {
   if (!on_kernels(x) || x.dim() != 2 || x.size(1) != in_)
-    fail("a packed matrix expected float32 rows of {} numbers on the CPU, found {} {}", in_,
+    fail("a packed matrix expects float32 rows of {} numbers on the CPU, found {} {}", in_,
          ops::name_of(x.type()), x.sizes());
   return x.stride(1) == 1 ? x : x.contiguous();
 }

@@ -14,15 +14,15 @@ namespace attend {
 
 using kernels::Activation;
 
-// The only copy of W [out, in] and what is computed with it.
+// Owns the only copy of W [out, in] and computes with it.
 class PackedMatrix {
  public:
-  // Of floating-point numbers on the CPU, with any strides. Error for a matrix that the format cannot hold.
-  // `after_some`, if given, is called now and then: what has been read of the weight by then is not read
+  // From floating-point numbers on the CPU, with any strides. An Error for a matrix that the format cannot
+  // hold. `after_some`, if given, is called from time to time: what was read of the weight before is not read
   // again.
   static std::shared_ptr<const PackedMatrix> make(const Tensor& weight, WeightFormat format,
                                                   const std::function<void()>& after_some = {});
-  // Rows `first` to first + count - 1 of W as a matrix of their own, which reads the whole one's numbers.
+  // Rows `first` to first + count - 1 of W as a separate matrix that reads the numbers of `whole`.
   static std::shared_ptr<const PackedMatrix> part_of(std::shared_ptr<const PackedMatrix> whole,
                                                      std::int64_t first, std::int64_t count);
   virtual ~PackedMatrix() = default;
@@ -37,10 +37,10 @@ class PackedMatrix {
   virtual std::int64_t bytes() const = 0;
   virtual WeightFormat format() const = 0;
 
-  // What a file keeps of one in fewer bits, by what follows the parameter's name there: "" and, of integers,
-  // "_scale" and others. First dimensions are outputs.
+  // The tensors that a file stores for a quantized matrix, by the suffix of the parameter's name: "" and, for
+  // integers, "_scale" and others. First dimensions are outputs.
   virtual std::map<std::string, Tensor> stored() const = 0;
-  // The same matrix again, to the last bit. Error for tensors that are missing or misshapen.
+  // The same matrix again, to the last bit. An Error if tensors are missing or have the wrong shape.
   static std::shared_ptr<const PackedMatrix> restore(const std::map<std::string, Tensor>& stored,
                                                      std::int64_t out, std::int64_t in, WeightFormat format);
 
@@ -48,14 +48,14 @@ class PackedMatrix {
 
  protected:
   PackedMatrix(std::int64_t out, std::int64_t in) : out_(out), in_(in) {}
-  // x as float32 rows, each of them contiguous. Error unless [T, in].
+  // x as float32 with contiguous rows. An Error unless it is [T, in].
   Tensor checked(const Tensor& x) const;
 
   std::int64_t out_, in_;
 };
 
-// Lets go of a parameter's numbers, which something else holds from now on: of the same shape, without
-// memory, NaN wherever it is read.
+// Frees the memory of a parameter whose numbers something else holds now. It keeps its shape and reads as
+// NaN.
 void release(Tensor& parameter);
 
 }  // namespace attend

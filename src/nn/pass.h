@@ -1,4 +1,4 @@
-// What a forward pass carries besides its tensors.
+// The parameters of a forward pass, besides its tensors.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -12,17 +12,17 @@
 
 namespace attend {
 
-// Which of a model's adapters (nn/adapters.h) each row of a pass is computed with.
+// Which of a model's adapters (nn/adapters.h) each row of a pass uses.
 struct AdapterChoice {
-  std::optional<std::int64_t> only;  // this one for all rows, whatever tensors they are of; -1: none
-  // Else: one for each run of rows, of tensors of `rows` rows; for all others none.
+  std::optional<std::int64_t> only;  // this adapter for all rows of all tensors; -1: none
+  // Else: one for each run of rows, in tensors with `rows` rows; none in other tensors.
   struct Run {
     std::int64_t adapter, first, count;
   };
   std::vector<Run> runs = {};
   std::int64_t rows = 0;
 
-  // The adapter of a row of tensors of `total` rows; -1: none.
+  // The adapter of a row of a tensor with `total` rows; -1: none.
   std::int64_t of(std::int64_t row, std::int64_t total) const {
     if (only) return *only;
     for (const Run& run : runs)
@@ -31,31 +31,30 @@ struct AdapterChoice {
   }
 };
 
-// How an attention came to its weights for one sequence, in numbers that anybody can add up again:
-//   weights = softmax over the keys of (scale * query . key + the sum of `added` + penalty), less what sinks
-//   take.
+// How an attention computed its weights for one sequence, as numbers that can be added up again:
+//   weights = softmax over the keys of (scale * query . key + the sum of `added` + penalty), minus the sinks'
+//   part.
 struct FormedScores {
   struct Term {
     std::string_view name;  // "key by distance" and the like
     Tensor scores;          // [heads, Lq, Lk]
   };
-  // As they are multiplied, that is normed, turned by their positions and with all biases: [heads, Lq, D],
-  // [heads, Lk, D]. Heads that share keys and values have them each.
+  // As they are multiplied: normalized, rotated and with all biases: [heads, Lq, D], [heads, Lk, D]. Heads
+  // that share keys and values have a copy each.
   Tensor query, key, value;
   double scale = 1;
   std::vector<Term> added = {};
-  Tensor penalty = {};  // [Lq, Lk]: 0, or what hides a key
-  Tensor copies =
-      {};  // [Lq, Lk]: how often a key is counted (BigBird's blocks may meet again); undefined: once
-  Tensor sinks = {};  // [heads]: a score more in each softmax (AttentionSpec::sinks); undefined: none
+  Tensor penalty = {};  // [Lq, Lk]: 0, or the penalty that hides a key
+  Tensor copies = {};   // [Lq, Lk]: how often a key counts (BigBird's blocks may repeat); undefined: once
+  Tensor sinks = {};    // [heads]: one more score in each softmax (AttentionSpec::sinks); undefined: none
 };
 
-// What to keep of a pass, and what was kept. Attention weights are materialised only when asked for here.
+// What to capture in a pass, and the result. Attention weights are computed only if they are captured.
 struct Capture {
   bool hidden_states = false, attentions = false;
 
   // Of one stack. hidden: the embeddings, then every layer's result; [T, d] each. attentions: per layer, per
-  // sequence, [heads, Lq, Lk]. scores: how they came about, per layer, per sequence.
+  // sequence, [heads, Lq, Lk]. scores: how they were computed, per layer, per sequence.
   struct Stack {
     std::vector<Tensor> hidden;
     std::vector<std::vector<Tensor>> self_attentions, cross_attentions;
@@ -64,8 +63,8 @@ struct Capture {
   };
   Stack encoder, decoder;
 
-  bool scores = false;  // with `attentions`: how they came about as well
-  // Of which layers attentions are kept; empty: of all. The others have empty places.
+  bool scores = false;  // with `attentions`: also how they were computed
+  // The layers whose attentions are kept; empty: all. Others have empty entries.
   std::vector<std::int64_t> layers = {};
   bool routing = false;
 
@@ -74,7 +73,7 @@ struct Capture {
   }
 };
 
-// Where an attention puts what is kept of it, sequence by sequence; null: nowhere.
+// Where an attention stores captured tensors, sequence by sequence; null: nowhere.
 struct AttentionCapture {
   std::vector<Tensor>* weights = nullptr;  // [heads, Lq, Lk], before dropout
   std::vector<FormedScores>* scores = nullptr;
@@ -83,8 +82,8 @@ struct AttentionCapture {
 class Pass {
  public:
   static Pass inference() { return {}; }
-  // Dropout is on. Everything random in the pass follows from `seed`: the same seed, the same result, so a
-  // resumed run needs no random state but its step number.
+  // With dropout. Everything random in the pass depends only on `seed`, so a resumed run needs no random
+  // state except its step number.
   static Pass training(std::uint64_t seed) {
     Pass pass;
     pass.training_ = true;
@@ -97,15 +96,15 @@ class Pass {
   std::uint64_t next_seed() { return seed_ + 0x9e3779b97f4a7c15u * ++draws_; }
 
   Capture* capture = nullptr;
-  std::shared_ptr<const AdapterChoice> adapters = nullptr;  // null: all that the model has, for all rows
-  // In training, layers keep nothing but what they are given, and the backward pass computes them again
-  // (nn/recompute.h): memory for a layer's inner states only once, for a third more time.
+  std::shared_ptr<const AdapterChoice> adapters = nullptr;  // null: all adapters of the model, for all rows
+  // Gradient checkpointing: in training, layers keep only their inputs, and the backward pass computes them
+  // again (nn/recompute.h). Memory for the inner states of one layer only, for a third more time.
   bool recompute = false;
-  // Products of matrices round their factors to bfloat16 where the machine has instructions for that; sums
-  // and everything else stay float32. So do those of the gradients. As torch's
+  // Matrix products, also those of the gradients, round their factors to bfloat16 if the machine has
+  // instructions for it; sums and everything else stay float32. Like torch's
   // set_float32_matmul_precision("medium").
   bool bfloat16 = false;
-  // false: nothing is kept for gradients.
+  // false: the pass stores nothing for gradients.
   bool gradients = true;
 
  private:
@@ -113,7 +112,7 @@ class Pass {
   std::uint64_t seed_ = 0, draws_ = 0;
 };
 
-// Another choice of adapters for as long as it lives.
+// Replaces the choice of adapters while it exists.
 class AdapterScope {
  public:
   AdapterScope(Pass& pass, std::shared_ptr<const AdapterChoice> adapters)

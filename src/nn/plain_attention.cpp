@@ -10,7 +10,7 @@ namespace {
 // What distances add to the scores of one sequence, term by term: [heads, Lq, Lk]. Its queries begin at row
 // `query` of the tables, its keys at row `key`.
 std::vector<FormedScores::Term> plain_distances(const DistanceTensors& d, std::int64_t query,
-                                                std::int64_t key, const OwnKeys& own) {
+                                                std::int64_t key, const QueryMask& own) {
   const std::int64_t Lq = own.places.size(0), Lk = own.penalty.size(1);
   const Tensor places = own.counted.defined() ? own.counted : ops::arange(Lk, own.places.type());
   const Tensor queries = d.by_key ? ops::zeros_like(own.places) : own.places;
@@ -35,9 +35,10 @@ std::vector<FormedScores::Term> plain_distances(const DistanceTensors& d, std::i
   return terms;
 }
 
-// What the last Lq of Lk positions see: `far` is the penalty of keys outside a window.
-OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, double far, ScalarType type) {
-  OwnKeys own{ops::zeros({Lq, Lk}, type), ops::arange(Lk - Lq, Lk, kLong), {}};
+// What the last Lq of Lk positions see. `far`: the penalty of keys outside a window.
+QueryMask default_query_mask(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, double far,
+                             ScalarType type) {
+  QueryMask own{ops::zeros({Lq, Lk}, type), ops::arange(Lk - Lq, Lk, kLong), {}};
   const auto hidden = [&](double penalty) { return ops::full({Lq, Lk}, penalty, type); };
   if (spec.causal)
     own.penalty = hidden(-std::numeric_limits<double>::infinity()).triu(Lk - Lq + 1);
@@ -51,7 +52,7 @@ Tensor split_heads(const Tensor& x, const AttentionSpec& spec) {
   return x.reshape({x.size(0), spec.heads, spec.head_size}).transpose(0, 1);  // [H, L, D]
 }
 
-// Keys or values [L, key width] -> [H, L, D]: each head as often as heads of queries read it.
+// Keys or values [L, key width] -> [H, L, D]: each key head repeated for its heads of queries.
 Tensor spread_heads(const Tensor& x, const AttentionSpec& spec) {
   const std::int64_t key_heads = spec.heads_of_keys();
   if (key_heads == spec.heads) return split_heads(x, spec);
@@ -67,12 +68,12 @@ Tensor capped(const Tensor& scores, const AttentionSpec& spec) {
 
 }  // namespace
 
-OwnKeys usual_keys(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, ScalarType type) {
-  return usual_keys(spec, Lq, Lk, -std::numeric_limits<double>::infinity(), type);
+QueryMask default_query_mask(const AttentionSpec& spec, std::int64_t Lq, std::int64_t Lk, ScalarType type) {
+  return default_query_mask(spec, Lq, Lk, -std::numeric_limits<double>::infinity(), type);
 }
 
 void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
-                    std::int64_t query, std::int64_t key, const OwnKeys& own) {
+                    std::int64_t query, std::int64_t key, const QueryMask& own) {
   FormedScores formed{.query = split_heads(q, call.spec).detach().clone(),
                       .key = spread_heads(k, call.spec).detach().clone(),
                       .value = spread_heads(v, call.spec).detach().clone(),
@@ -91,7 +92,7 @@ void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const Att
 }
 
 Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
-                       std::int64_t query, std::int64_t key, const OwnKeys& own) {
+                       std::int64_t query, std::int64_t key, const QueryMask& own) {
   const auto& spec = call.spec;
   if (call.scores) capture_scores(q, k, v, call, query, key, own);
   Tensor scores = ops::matmul(split_heads(q, spec), spread_heads(k, spec).transpose(1, 2)) * spec.scale;
@@ -103,8 +104,8 @@ Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
     if (added.defined()) scores = scores + added;
   }
   if (spec.quirks.later_scores_are_equal) scores = scores.tril(k.size(0) - q.size(0));
-  // Where padding sees everything alike, most models add the lowest score to theirs, but DeBERTa and MPT put
-  // it in their place, so that no gradient flows there.
+  // If padding sees everything equally, most models add the lowest score to theirs. DeBERTa and MPT replace
+  // the score with it, so no gradient flows there.
   constexpr double lowest = std::numeric_limits<float>::lowest();
   const bool replaced = spec.quirks.padding_sees_all && (!spec.causal || spec.quirks.later_scores_are_equal);
   scores =
@@ -113,22 +114,22 @@ Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
     scores = ops::cat({scores, call.sinks.view({-1, 1, 1}).expand({spec.heads, q.size(0), 1})}, 2);
   Tensor weights = ops::softmax(scores, -1);
   if (call.sinks.defined()) weights = weights.narrow(2, 0, k.size(0));
-  // With `scores` they stay what the result is made of, so that its gradient in them can be asked for.
+  // With `scores`, the weights stay part of the result's graph, so that their gradient can be computed.
   if (call.weights) call.weights->push_back(call.scores ? weights : weights.detach());
-  // Every sequence has a seed of its own, for which the row where it begins stands.
+  // Every sequence has its own seed, derived from the row where it begins.
   weights = seeded_dropout(weights, call.dropout,
                            call.seed ^ (0xd1b54a32d192ed03u * (static_cast<std::uint64_t>(query) + 1)));
   return ops::matmul(weights, spread_heads(v, spec)).transpose(0, 1).reshape({q.size(0), spec.width()});
 }
 
-OwnKeys padded_keys(const AttentionSpec& spec, const PaddedRows& rows, ScalarType type) {
+QueryMask padded_keys(const AttentionSpec& spec, const PaddedRows& rows, ScalarType type) {
   const auto [L, before, first, count] = rows;
   constexpr double lowest = std::numeric_limits<float>::lowest();
-  OwnKeys own = usual_keys(spec, L, before + L, lowest, type);
+  QueryMask own = default_query_mask(spec, L, before + L, lowest, type);
   if (spec.quirks.later_penalty) own.penalty.clamp_min_(*spec.quirks.later_penalty);
   own.penalty.narrow(1, before, first) += lowest;
   own.penalty.narrow(1, before + first + count, L - first - count) += lowest;
-  // Both outside the window and padding is hidden once.
+  // Keys that are outside the window and padding are hidden only once.
   if (!spec.causal) own.penalty.clamp_min_(lowest);
   own.counted =
       ops::cat({ops::arange(before, kLong), ops::zeros({first}, kLong),

@@ -5,11 +5,10 @@ namespace {
 
 void check_lengths(const Offsets& offsets) {
   for (std::int64_t b = 0; b < offsets.count(); ++b)
-    if (offsets.length(b) == 0)
-      fail("a text without tokens has no vector: it is text {} of its batch", b + 1);
+    if (offsets.length(b) == 0) fail("a text without tokens has no vector: text {} of its batch", b + 1);
 }
 
-// One step of the tape for all texts. Each text is summed by itself, so that it adds up as it would alone.
+// One tape node for all texts. Each text is summed separately, so that its sum is the same as alone.
 Tensor mean_of_texts(const Tensor& hidden, const Offsets& offsets) {
   const auto compute = [&] {
     Tensor pooled = ops::empty({offsets.count(), hidden.size(1)}, hidden.type());
@@ -25,7 +24,7 @@ Tensor mean_of_texts(const Tensor& hidden, const Offsets& offsets) {
   return ops::with_rule(compute, rule, hidden);
 }
 
-// The mean of rows, each counting as often as its place says, from 1.
+// The weighted mean of rows; the weight is the position, from 1.
 Tensor weighted_mean(const Tensor& hidden, const Offsets& offsets, const Tensor& places) {
   std::vector<Tensor> means;
   for (std::int64_t b = 0; b < offsets.count(); ++b) {
@@ -36,7 +35,7 @@ Tensor weighted_mean(const Tensor& hidden, const Offsets& offsets, const Tensor&
   return ops::stack(means);
 }
 
-// The gradient goes to the token that had the largest number.
+// The gradient goes to the token with the largest number.
 Tensor max_of_texts(const Tensor& hidden, const Offsets& offsets) {
   Tensor rows = ops::empty({offsets.count(), hidden.size(1)}, kLong);
   const auto compute = [&] {
@@ -78,12 +77,12 @@ Tensor pool(const Tensor& hidden, const Offsets& offsets, SentencePooling::Mode 
     case SentencePooling::Mode::last:
       return hidden.index_select(0, offsets.last_rows());
   }
-  fail("unknown way to pool");
+  fail("unknown pooling mode");
 }
 
 Tensor to_unit_length(const Tensor& x) {
   const Tensor length = ops::vector_norm(x, 2, {1}, true).clamp_min(1e-12);
-  // NaN in place of an infinite length, which would make zeros of x that no check finds.
+  // NaN instead of an infinite length, which would turn x into zeros that no check finds.
   return x / (length + (length - length));
 }
 

@@ -7,12 +7,12 @@
 namespace attend {
 
 // hidden [T, d] -> [B, d]; with gradients. A text's vector does not depend on the others, to the last bit.
-// `places` [T]: of each token in its text, from 0, for what weighs by them; undefined: as they come. Error
-// for a text without tokens.
+// `places` [T]: the position of each token in its text, from 0, for modes that weight by position; undefined:
+// in order. An Error for a text without tokens.
 Tensor pool(const Tensor& hidden, const Offsets& offsets, SentencePooling::Mode mode,
             const Tensor& places = {});
 
-// Rows of length 1: x / |x|, where |x| is at least 1e-12.
+// Normalizes rows to length 1: x / |x|, where |x| is at least 1e-12.
 Tensor to_unit_length(const Tensor& x);
 
 }  // namespace attend

@@ -24,7 +24,7 @@ Tensor Offsets::last_rows() const {
   return ops::tensor(std::vector<std::int64_t>(offsets().begin() + 1, offsets().end()), kLong) - 1;
 }
 
-Tensor VisibleRows::rows(const Offsets& offsets, ScalarType type) const {
+Tensor KeyMask::rows(const Offsets& offsets, ScalarType type) const {
   Tensor rows = ops::zeros({offsets.total(), 1}, type);
   for (std::int64_t b = 0; b < offsets.count(); ++b)
     rows.narrow(0, offsets.begin(b) + first[static_cast<std::size_t>(b)], count[static_cast<std::size_t>(b)])

@@ -34,42 +34,43 @@ class Offsets {
 };
 
 // What each row of one sequence sees of its Lk keys.
-struct OwnKeys {
+struct QueryMask {
   Tensor penalty;          // [Lq, Lk], added to the scores
-  Tensor places;           // [Lq] int64: of each row among the keys
+  Tensor places;           // [Lq] int64: the position of each row among the keys
   Tensor segments;         // [Lk] int64, or undefined: no token types are given
-  bool backwards = false;  // distances count the other way
-  // [Lk] int64: how many tokens that are no padding stand before each key; undefined: all keys before it.
+  bool backwards = false;  // distances have the opposite sign
+  // [Lk] int64: the number of tokens before each key that are not padding; undefined: all keys before it.
   Tensor counted = {};
 };
 
-// Which rows of each sequence others may attend to, where these are not all of them: positions of a padded
-// batch that are computed although nobody sees them.
-struct VisibleRows {
+// Which rows of each sequence others may attend to, if not all: a padded batch has rows that are computed
+// although no other row sees them.
+struct KeyMask {
   std::vector<std::int64_t> first, count;  // [B], within the sequence
-  std::vector<OwnKeys> own = {};           // [B]; empty: every row sees all of them
+  std::vector<QueryMask> own = {};         // [B]; empty: every row sees all of them
   Tensor no_query = {};                    // [T] bool: rows whose query is zero; undefined: none
 
-  // 1 for them and 0 for the others: [T, 1].
+  // 1 for visible rows and 0 for others: [T, 1].
   Tensor rows(const Offsets& offsets, ScalarType type) const;
 };
 
 // The input of a stack.
 struct TokenBatch {
   Tensor ids;        // [T] int64
-  Tensor positions;  // [T] int64: the place of each token in its sequence
+  Tensor positions;  // [T] int64: the position of each token in its sequence
   Tensor types;      // [T] int64, or undefined: all 0
   Offsets offsets;
-  bool positions_given = false;                          // by a caller, not counted
-  bool columns = false;                                  // positions are columns of a padded batch
-  std::shared_ptr<const VisibleRows> visible = nullptr;  // null: all
-  Tensor languages = {};                                 // [T] int64, or undefined: none
-  Tensor tasks = {};                                     // [T] int64, or undefined: all 0
-  Tensor predicted = {};  // [T] bool: instead of their tokens' vectors XLNet's mask vector; undefined: none
-  bool prompted = false;  // ids behind the vocabulary are virtual tokens (nn/virtual_tokens.h)
-  // Per layer, what it was given of the B texts' earlier segments: [B, M, d]; empty: nothing.
+  bool positions_given = false;                      // by a caller, not counted
+  bool columns = false;                              // positions are columns of a padded batch
+  std::shared_ptr<const KeyMask> visible = nullptr;  // null: all
+  Tensor languages = {};                             // [T] int64, or undefined: none
+  Tensor tasks = {};                                 // [T] int64, or undefined: all 0
+  Tensor predicted = {};  // [T] bool: rows with XLNet's mask vector instead of their token's vector;
+                          // undefined: none
+  bool prompted = false;  // ids after the vocabulary are virtual tokens (nn/virtual_tokens.h)
+  // Per layer, its states of earlier segments of the B texts: [B, M, d]; empty: none.
   std::vector<Tensor> past = {};
-  // [B]: how many rows of prefixes stand before each text; `positions` count them already. Empty: none.
+  // [B]: the number of prefix rows before each text; `positions` include them. Empty: none.
   std::vector<std::int64_t> before = {};
   std::int64_t rows_before(std::int64_t b) const {
     return before.empty() ? 0 : before[static_cast<std::size_t>(b)];

@@ -9,8 +9,8 @@ namespace {
 
 using BlockNumbers = std::vector<std::int64_t>;
 
-// numpy's RandomState: the Mersenne twister, and permutations by Fisher and Yates whose indices are drawn by
-// masking off bits until one fits.
+// numpy's RandomState: the Mersenne Twister, and Fisher-Yates permutations whose indices are drawn by masking
+// bits until one is small enough.
 class NumpyRandom {
  public:
   explicit NumpyRandom(std::int64_t seed) : twister_(static_cast<std::uint32_t>(seed)) {}
@@ -20,19 +20,19 @@ class NumpyRandom {
   }
 
  private:
-  std::size_t at_most(std::size_t most) {
-    std::uint32_t mask = static_cast<std::uint32_t>(most);
+  std::size_t at_most(std::size_t max) {
+    std::uint32_t mask = static_cast<std::uint32_t>(max);
     for (int shift = 1; shift < 32; shift *= 2) mask |= mask >> shift;
     std::uint32_t value = 0;
     do value = static_cast<std::uint32_t>(twister_()) & mask;
-    while (value > most);
+    while (value > max);
     return value;
   }
 
   std::mt19937 twister_;
 };
 
-// The numbers of [begin, end), without those of [hole, hole_end).
+// The numbers in [begin, end) except those in [hole, hole_end).
 BlockNumbers range(std::int64_t begin, std::int64_t end, std::int64_t hole = 0, std::int64_t hole_end = 0) {
   BlockNumbers blocks;
   for (std::int64_t block = begin; block < end; ++block)
@@ -40,27 +40,27 @@ BlockNumbers range(std::int64_t begin, std::int64_t end, std::int64_t hole = 0, 
   return blocks;
 }
 
-// Row q of most lengths: among the first 5 + 2 random blocks, but for its neighbours and what is global.
+// Row q for most lengths: drawn from the first 5 + 2 random blocks, without neighbours and global blocks.
 BlockNumbers draw_row(NumpyRandom& random, std::int64_t q, std::int64_t count) {
   const std::int64_t end = 5 + 2 * count;
   BlockNumbers order = range(0, end), row;
   random.shuffle(order);
   for (const std::int64_t block : order) {
     const bool global = block == 0 || block == end - 1, neighbour = block >= q - 1 && block <= q + 1;
-    // The second row sees the last but one already as its own last, and the other way round.
+    // The second row already sees the last but one as its own last, and vice versa.
     const bool edge = (q == 1 && block == end - 2) || (q == end - 2 && block == 1);
     if (!global && !neighbour && !edge && static_cast<std::int64_t>(row.size()) < count) row.push_back(block);
   }
   return row;
 }
 
-// Row q where a text is as long as those of the paper: of `blocks` blocks, up to number `last`.
+// Row q if a text is as long as those of the paper: `blocks` blocks, up to number `last`.
 BlockNumbers draw_paper_row(NumpyRandom& random, std::int64_t q, std::int64_t blocks, std::int64_t last,
                             std::int64_t count) {
-  // Slices of the blocks 1 to blocks - 2, as the original takes them.
+  // Slices of the blocks 1 to blocks - 2, as in the original.
   const auto slice = [&](std::int64_t begin, std::int64_t end, std::int64_t hole, std::int64_t hole_end) {
-    const std::int64_t most = blocks - 2;
-    return range(1 + std::min(begin, most), 1 + std::min(end, most), 1 + hole, 1 + hole_end);
+    const std::int64_t max = blocks - 2;
+    return range(1 + std::min(begin, max), 1 + std::min(end, max), 1 + hole, 1 + hole_end);
   };
   BlockNumbers row;
   if (q == 1 || q == 2)

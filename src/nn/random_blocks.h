@@ -9,7 +9,7 @@
 
 namespace attend {
 
-// draws[head][q - 1]: the random blocks that block q of queries sees, for each but the first and the last of
+// draws[head][q - 1]: the random blocks that block q of queries sees, for all but the first and the last of
 // `blocks`, which must be more than 5 + 2 random. `layer` is the seed.
 std::vector<std::vector<std::vector<std::int64_t>>> draw_random_blocks(std::int64_t layer, std::int64_t heads,
                                                                        std::int64_t blocks,

@@ -6,22 +6,22 @@
 namespace attend {
 namespace {
 
-// Enough for full tiles of the products, few enough for activations to stay in a core's own cache: of 4,096
-// tokens through MiniLM in int8, which would write 25 MB for each feed-forward layer, that saves a sixth of
-// the time.
+// Enough for full tiles of the products, few enough that activations stay in a core's own cache. For 4,096
+// tokens through MiniLM in int8, which would otherwise write 25 MB for each feed-forward layer, that saves a
+// sixth of the time.
 constexpr std::int64_t kTokensOfThread = 256;
-// With fewer, a thread would wait for the weights.
+// With fewer tokens, a thread would wait for the weights.
 constexpr std::int64_t kFewestTokens = 32;
-// So much longer than evenly shared work may the last thread be busy.
+// The last thread may be busy this much longer than with evenly divided work.
 constexpr double kUneven = 1.08;
 
-// What a text costs, in tokens of products: beside these it multiplies every token with every other.
+// What a text costs, in tokens of products: attention also multiplies every token with every other.
 double cost_of(std::int64_t length, std::int64_t width) {
   const auto tokens = static_cast<double>(length);
   return tokens * (1 + tokens / static_cast<double>(6 * width));
 }
 
-// Cuts where the sums of costs are nearest to equal parts.
+// Divides the texts where the sums of costs are nearest to equal parts.
 std::vector<std::int64_t> cut(std::span<const double> costs, double all, std::int64_t groups) {
   std::vector<std::int64_t> begins = {0};
   double before = 0;
@@ -35,7 +35,7 @@ std::vector<std::int64_t> cut(std::span<const double> costs, double all, std::in
   return begins;
 }
 
-// How long it takes threads that each begin the next group when they are free.
+// The time that threads need if each takes the next group as soon as it is free.
 double time_of(std::span<const double> costs, std::span<const std::int64_t> begins, int threads) {
   std::vector<double> busy(static_cast<std::size_t>(threads));
   for (std::size_t g = 0; g + 1 < begins.size(); ++g)

@@ -5,7 +5,7 @@
 namespace attend {
 namespace {
 
-// The inputs cut off from the graph they come from.
+// The inputs, detached from their graph.
 std::vector<Tensor> leaves(const std::vector<Tensor>& inputs) {
   std::vector<Tensor> leaves;
   for (const Tensor& input : inputs)
@@ -13,7 +13,7 @@ std::vector<Tensor> leaves(const std::vector<Tensor>& inputs) {
   return leaves;
 }
 
-// The gradients of the inputs and then of the parameters.
+// The gradients of the inputs, then of the parameters.
 std::vector<Tensor> gradients_again(const Recomputable& function, const std::vector<Tensor>& inputs,
                                     const std::vector<Tensor>& parameters, Pass pass,
                                     const Tensor& gradient) {
@@ -44,16 +44,16 @@ Tensor recompute(const Recomputable& function, const std::vector<Tensor>& inputs
   const Pass before = pass;
   Tensor result;
   {
-    // With a graph, which is dropped at once: without one blocks take other paths, which round otherwise.
+    // With a graph, which is dropped at once: without one, layers use other code, which rounds differently.
     const Recording with_graph(true);
-    // A copy lies in memory that the graph left; the result itself lies behind it and would keep it in
-    // pieces.
+    // A copy can use memory that the graph freed; the result itself is allocated after the graph and would
+    // fragment that memory.
     result = function(leaves(inputs), pass).detach().clone();
   }
   std::vector<Tensor> sources = inputs;
   sources.insert(sources.end(), parameters.begin(), parameters.end());
   if (!recording() || std::none_of(sources.begin(), sources.end(), needs_gradient)) return result;
-  // The parameters are saved only to notice that one was changed meanwhile.
+  // The parameters are saved only to detect that one was changed before the backward pass.
   ops::record(result, sources,
               [function, before, bfloat16 = Bfloat16Products::on(),
                saved_inputs = std::vector<ops::Saved>(inputs.begin(), inputs.end()),

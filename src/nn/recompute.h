@@ -7,15 +7,14 @@
 
 namespace attend {
 
-// A function of tensors, and of parameters and constants beside. Whatever is random in it comes from the
-// pass.
+// A function of tensors that may also read parameters and constants. All its randomness comes from the pass.
 using Recomputable = std::function<Tensor(const std::vector<Tensor>& inputs, Pass& pass)>;
 
-// function(inputs, pass), of which nothing is kept for the gradient but the inputs: the backward pass calls
-// it once more, with the pass as it stood before. Gradients flow to `inputs` and to `parameters`: all that
-// the function reads and that needs one; to anything else they are lost. Gradients are those without
-// recompute() to the last bit, if each of `inputs` is used nowhere else; where it is, give a view
-// (ops::alias) in its place, with and without.
+// function(inputs, pass), storing only the inputs for the gradient: the backward pass calls it again, with
+// the pass as it was before. Gradients flow to `inputs` and to `parameters`, which must be everything the
+// function reads that needs one; other gradients are lost. The gradients are those without recompute() to the
+// last bit, if none of `inputs` is used elsewhere; if one is, pass a view of it (ops::alias), with
+// recompute() and without.
 Tensor recompute(const Recomputable& function, const std::vector<Tensor>& inputs,
                  const std::vector<Tensor>& parameters, Pass& pass);
 

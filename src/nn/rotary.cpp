@@ -9,7 +9,7 @@
 namespace attend {
 namespace {
 
-// Those of a text whose positions end before `length`.
+// The frequencies for a text whose positions end before `length`.
 std::vector<float> frequencies_of(const RotarySpec& spec, std::int64_t length) {
   if (!spec.long_frequencies.empty() && length > spec.short_length) return spec.long_frequencies;
   if (!spec.growing || length <= spec.growing->positions) return spec.frequencies;

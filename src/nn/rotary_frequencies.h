@@ -7,7 +7,7 @@
 
 namespace attend {
 
-// base^(-2i / size) for each pair i, in float32 step by step, as the originals compute it.
+// base^(-2i / size) for each pair i, in float32 step by step, as in the originals.
 inline std::vector<float> rotary_frequencies(double base, std::int64_t size) {
   std::vector<float> frequencies;
   for (std::int64_t i = 0; i < size; i += 2) {

@@ -7,14 +7,14 @@ Embeddings first_embeddings(const Transformer& model) {
   return (model->encoder ? model->encoder : model->decoder)->embeddings;
 }
 
-// torch lets a module's parameters be replaced from inside only.
+// Parameters can only be replaced from within the class Module.
 struct Parameters : Module {
   static Tensor& find(Module& module, const std::string& name) {
     return (module.*(&Parameters::parameters_))[name];
   }
 };
 
-// The head over the vocabulary holds the matrix that it is tied to, so it is built anew around another one.
+// The head over the vocabulary holds the matrix that it is tied to, so it is built again with another one.
 void renew_head(Transformer& model, const Embeddings& embeddings) {
   const ModelSpec& spec = model->spec();
   const StackSpec& stack = spec.decoder ? *spec.decoder : *spec.encoder;

@@ -7,10 +7,9 @@
 namespace attend {
 
 // From here on the first stack of `to` reads those vectors of `from`'s first stack that have the same shapes,
-// and a head of `to` that is tied to its token vectors scores with them. Returns which: "tokens",
-// "positions", "types". Each is one parameter of both modules, with one gradient, and both save it. Vectors
-// that are computed, and those in clusters, stay each model's own, and so do norms and projections behind
-// them.
+// and a head of `to` that is tied to its token vectors scores with them. Returns the shared ones: "tokens",
+// "positions", "types". Each is one parameter of both modules, with one gradient, and both save it. Computed
+// vectors and those in clusters stay separate, and so do norms and projections after them.
 std::vector<std::string> share_embeddings(const Transformer& from, Transformer to);
 
 }  // namespace attend

@@ -11,12 +11,12 @@ class SpanSearchImpl : public Module {
  public:
   SpanSearchImpl(const SpanSearchSpec& spec, std::int64_t width);
 
-  // hidden [B, L, d] -> [B, L]: how well an answer begins at each position.
+  // hidden [B, L, d] -> [B, L]: the score of each position as the start of an answer.
   Tensor starts(const Tensor& hidden, Pass& pass);
-  // How well an answer that begins at `start`, states [..., d] that go with hidden [..., d], ends at each:
-  // [...].
+  // The score of each position as the end of an answer that starts at `start`, states [..., d] like hidden
+  // [..., d]: [...].
   Tensor ends(const Tensor& hidden, const Tensor& start, Pass& pass);
-  // Whether there is no answer, from the states of its start and of the text's summary: [B, d] each -> [B].
+  // The score of "no answer", from the states of its start and of the text's summary: [B, d] each -> [B].
   Tensor absent(const Tensor& start, const Tensor& summary, Pass& pass);
 
   const SpanSearchSpec& spec() const { return spec_; }

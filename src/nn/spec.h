@@ -16,22 +16,22 @@ namespace attend {
 
 using kernels::Activation;
 
-// Relative positions: the layers of a stack know how far a key is from a query (distance = the query's place
+// Relative positions: how the layers of a stack use the distance of a key from a query (the query's position
 // minus the key's).
 //
 // T5 (Raffel et al. 2019, arXiv:1910.10683, section 2.1): a trained number per head and bucket of distances.
-// Near ones have buckets of their own, farther ones share, and so do all from max_distance on. A decoder,
-// which looks only back, has all buckets for that side.
+// Small distances have a bucket each, larger ones share buckets, and all from max_distance on share one. A
+// decoder, which only looks back, uses all buckets for that side.
 struct BucketedBias {
   std::int64_t buckets = 32, max_distance = 128;
-  std::int64_t rows = 0;   // of the table, whatever is used of it (MPNet); 0: one for each bucket
+  std::int64_t rows = 0;   // of the table, whether used or not (MPNet); 0: one for each bucket
   bool per_layer = false;  // each layer has a table of its own (UMT5)
 };
-// Transformer-XL (Dai et al. 2019, arXiv:1901.02860, section 3.3): sines and cosines of the distance, which
-// is taken to be at most `clamp` either way (0: any).
+// Transformer-XL (Dai et al. 2019, arXiv:1901.02860, section 3.3): sines and cosines of the distance, limited
+// to `clamp` in both directions (0: no limit).
 struct SinusoidalDistances {
   std::int64_t clamp = 0;
-  // u and v of all layers together, instead of each layer's own (DistanceTerms::biases).
+  // One u and v for all layers, instead of one per layer (DistanceTerms::biases).
   bool biases = false;
 };
 // DeBERTa (He et al. 2020, arXiv:2006.03654, section 3.1): a trained vector for each of 2 * span distances.
@@ -42,30 +42,30 @@ struct LearnedDistances {
   std::optional<NormSpec> norm = {};
 };
 // Shaw et al. 2018, arXiv:1803.02155, section 3.2: every layer has a trained vector for each distance between
-// `count` positions, as wide as a head, which its heads share (DistanceTerms::own_vectors).
+// `count` positions, as wide as a head and shared by its heads (DistanceTerms::own_vectors).
 struct HeadDistances {
   std::int64_t count = 512;
 };
-// ALiBi (Press et al. 2021, arXiv:2108.12409): each head adds a slope of its own times how far the key is,
-// and nothing is trained. Slopes are a geometric sequence; softmax feels only differences, so where attention
-// looks back, that is slope times the key's place, counted from its text's first token.
+// ALiBi (Press et al. 2021, arXiv:2108.12409): each head adds its own slope times the distance; nothing is
+// trained. The slopes are a geometric sequence. Softmax depends only on differences, so if attention looks
+// back, that is slope times the key's position in its text.
 struct LinearDistances {
   double factor = 1;         // of what is added
-  bool in_bfloat16 = false;  // slopes, places and products are rounded to bfloat16 (Falcon)
+  bool in_bfloat16 = false;  // slopes, positions and products are rounded to bfloat16 (Falcon)
 };
 using DistanceSpec = std::variant<std::monostate, BucketedBias, SinusoidalDistances, LearnedDistances,
                                   HeadDistances, LinearDistances>;
 
-// What an attention makes of the stack's vectors for distances. The scores gain (query + bias) . K r and
-// key . Q r, with matrices K and Q of its own or those of keys and queries; or query . r and key . r, with so
-// many vectors of its own.
+// How an attention uses the stack's vectors r for distances. The scores gain (query + bias) . K r and key . Q
+// r, where K and Q are matrices of their own or those of keys and queries; or query . r and key . r, with
+// vectors of its own (own_vectors).
 struct DistanceTerms {
   bool with_query = true, with_key = false;
   bool own_matrices = true;
   std::int64_t own_vectors = 0;
   bool key_bias = false, query_bias = true;  // of K and of Q
   bool biases = false;                       // Transformer-XL's u and v, added to the query before the scores
-  bool segments = false;  // XLNet: (query + s) . e as well, where e tells the query's token type from others
+  bool segments = false;  // XLNet: also (query + s) . e, where e tells the query's token type from others
   bool scaled = true;     // own_vectors: with the scores' scale (ALBERT: without)
   double dropout = 0;     // of the vectors
 };
@@ -76,12 +76,12 @@ struct BlockSparse {
   std::int64_t longest = 4096;  // positions of the model: the random blocks of some lengths depend on them
 };
 
-// Queries and keys are normed as they come from their matrices (Henry et al. 2020, arXiv:2010.04245).
+// Queries and keys are normalized after their projections (Henry et al. 2020, arXiv:2010.04245).
 struct QueryKeyNorm {
   NormSpec norm;
   enum class Of {
-    heads,       // each head by itself, all with the same factors
-    own_heads,   // each head by itself, with factors of its own
+    heads,       // each head separately, all with the same factors
+    own_heads,   // each head separately, with its own factors
     projections  // all heads together
   } of = Of::heads;
 };
@@ -90,25 +90,25 @@ struct AttentionSpec {
   std::int64_t heads = 1, head_size = 0;
   double scale = 1;  // of the scores, usually 1 / sqrt(head_size)
   bool causal = false;
-  // A query sees keys that are nearer than this, itself included: causal, the last so many (GPT-Neo); else as
-  // many on both sides (ModernBERT). 0: all.
+  // A query sees keys at a distance below this, including itself: causal, the last `window` keys (GPT-Neo);
+  // else as many on both sides (ModernBERT). 0: all.
   std::int64_t window = 0;
   // Heads of keys and values, each for heads / key_heads neighbouring heads of queries (Ainslie et al. 2023,
   // arXiv:2305.13245); 0: as many as heads.
   std::int64_t key_heads = 0;
-  std::optional<std::size_t> rotary = {};  // which of StackSpec::rotaries turns queries and keys
+  std::optional<std::size_t> rotary = {};  // the index in StackSpec::rotaries for queries and keys
   std::optional<QueryKeyNorm> query_key_norm = {};
-  double soft_cap = 0;  // scores s become cap * tanh(s / cap) (Gemma 2); 0: they stay
-  double clip = 0;     // queries, keys and values are brought to at most this, either way (MPT); 0: they stay
-  bool sinks = false;  // a trained score per head takes its share of the softmax (gpt-oss)
+  double soft_cap = 0;  // scores s become cap * tanh(s / cap) (Gemma 2); 0: no cap
+  double clip = 0;      // queries, keys and values are limited to this absolute value (MPT); 0: no limit
+  bool sinks = false;   // a trained score per head takes part in the softmax (gpt-oss)
   std::optional<DistanceTerms> distance = {};
   std::optional<BlockSparse> blocks = {};  // absent: dense
   AttentionQuirks quirks = {};
-  // Before a text's first key stand so many keys and values of zeros: Transformer-XL's memory, before
-  // anything has been read.
+  // Adds this many keys and values of zeros before a text's first key: Transformer-XL's memory before
+  // anything was read.
   std::int64_t empty_keys = 0;
   bool input_bias = true, output_bias = true;  // of the projections
-  bool key_bias = true;                        // with input_bias: of the keys too (DeBERTa: not)
+  bool key_bias = true;                        // with input_bias: also of the keys (DeBERTa: not)
   double dropout = 0;                          // of the attention weights
 
   std::int64_t heads_of_keys() const { return key_heads > 0 ? key_heads : heads; }
@@ -119,53 +119,54 @@ struct AttentionSpec {
 struct FeedForwardSpec {
   std::int64_t width = 0;
   Activation activation = Activation::relu;
-  // A second matrix beside the first, whose result is multiplied with the activation (Shazeer 2020,
+  // A second matrix next to the first; its result is multiplied with the activation (Shazeer 2020,
   // arXiv:2002.05202).
   bool gated = false;
-  // Gated: the first result is at most this and the second within this of 0, before `shift` is added to the
-  // second (gpt-oss). 0: no bounds.
+  // Gated: the first result is limited to at most this, the second to this absolute value, before `shift` is
+  // added to the second (gpt-oss). 0: no limits.
   double limit = 0, shift = 0;
   bool bias = true;
-  std::optional<double> dropout = {};  // after the activation; absent: the family has none there
+  std::optional<double> dropout = {};  // after the activation; absent: the family has no such option
 };
 
-// Several feed-forward layers, the experts, of which a router chooses some for each token (Shazeer et al.
-// 2017, arXiv:1701.06538). The result is the sum of theirs, weighted by the router.
+// Several feed-forward layers, the experts; a router chooses some of them for each token (Shazeer et al.
+// 2017, arXiv:1701.06538). The result is their sum, weighted by the router.
 struct ExpertsSpec {
   std::int64_t count = 1, chosen = 1;
   // The weights are a softmax over the scores of the chosen experts; false: over the scores of all experts.
   bool weights_sum_to_one = true;
   bool router_bias = false;
-  double jitter =
-      0;  // in training what router and experts read is multiplied by 1 - this to 1 + this (Mixtral)
-  // One more for every token, weighted by a sigmoid of its own (Qwen 1.5 MoE).
+  // In training the input of router and experts is multiplied by 1 - jitter to 1 + jitter (Mixtral).
+  double jitter = 0;
+  // One more expert for every token, weighted by its own sigmoid (Qwen 1.5 MoE).
   std::optional<FeedForwardSpec> shared = {};
-  bool balances_weights = false;  // RouterLoss reads the weights in place of the scores (gpt-oss)
+  bool balances_weights = false;  // RouterLoss reads the weights instead of the scores (gpt-oss)
 };
 
-// Where the norm of a sublayer stands: x = norm(x + f(x)), or x = x + f(norm(x)), or, with attention and
-// feed-forward side by side (GPT-J), x = x + f(norm(x)) + g(norm(x)), or x = x + norm(f(x)) (OLMo 2), or x =
-// x + norm'(f(norm(x))) (Gemma 2).
+// The position of a sublayer's norm: x = norm(x + f(x)), or x = x + f(norm(x)), or, with attention and
+// feed-forward in parallel (GPT-J), x = x + f(norm(x)) + g(norm(x)), or x = x + norm(f(x)) (OLMo 2), or x = x
+// + norm'(f(norm(x))) (Gemma 2).
 enum class NormOrder { post, pre, parallel, result, around };
 
 struct LayerSpec {
   NormOrder order = NormOrder::post;
   bool two_norms = false;    // parallel: f and g each have their own (GPT-NeoX)
-  bool normed_input = true;  // false: pre, without the norm before attention (ModernBERT's first layer)
+  bool normed_input = true;  // pre: false without the norm before attention (ModernBERT's first layer)
   bool adds_to_normed =
       false;  // pre: x = norm(x) + f(norm(x)) (BLOOM's apply_residual_connection_post_layernorm)
-  double result_scale = 1;  // of what a sublayer adds (Granite)
+  double result_scale = 1;  // factor of what a sublayer adds (Granite)
   NormSpec norm;
   AttentionSpec self_attention;
   std::optional<AttentionSpec> cross_attention = {};
   FeedForwardSpec feed_forward;
-  std::optional<ExpertsSpec> experts = {};  // in place of one such layer, each of which is as it says
-  // Of a sublayer's result, before it is added.
+  std::optional<ExpertsSpec> experts = {};  // instead of one feed-forward layer; each expert has the spec
+                                            // above
+  // For a sublayer's result, before it is added.
   double attention_result_dropout = 0, feed_forward_result_dropout = 0;
 };
 
-// Beside a stack's first layer: x = norm(layer(x) + activation(conv(x))), a convolution over the tokens of a
-// sequence, with zeros around it (He et al. 2020, DeBERTa v2).
+// Parallel to a stack's first layer: x = norm(layer(x) + activation(conv(x))), a convolution over the tokens
+// of a sequence, with zeros around it (He et al. 2020, DeBERTa v2).
 struct ConvolutionSpec {
   std::int64_t kernel = 3, groups = 1;
   Activation activation = Activation::tanh;
@@ -176,38 +177,39 @@ struct ConvolutionSpec {
 // Embeddings and layers: an encoder, or a decoder (causal, with or without cross-attention).
 struct StackSpec {
   EmbeddingSpec embeddings;
-  std::optional<PatchSpec> patches = {};  // instead of them, as wide as `embeddings`
+  std::optional<PatchSpec> patches = {};  // instead of embeddings, with the width of `embeddings`
   std::vector<LayerSpec> layers;
   std::optional<NormSpec> final_norm = {};
-  // OPT: behind it, a matrix without bias leads back to the width of the embeddings.
+  // OPT: after the final norm, a matrix without bias projects back to the width of the embeddings.
   bool projects_back = false;
-  std::optional<double> final_dropout = {};  // behind the last layer; absent: the family has none there
+  std::optional<double> final_dropout = {};  // after the last layer; absent: the family has no such option
   DistanceSpec distances = {};
-  std::vector<RotarySpec> rotaries = {};  // of which AttentionSpec::rotary names one
+  std::vector<RotarySpec> rotaries = {};  // AttentionSpec::rotary is an index into them
   std::optional<ConvolutionSpec> convolution = {};
   // ALBERT: layer i computes with the weights of layer weights_of[i]; empty: each with its own.
   std::vector<std::int64_t> weights_of = {};
   StackQuirks quirks = {};
-  // XLNet: every token sees itself, whatever is hidden from it, and a second stream of rows stands for tokens
-  // that are to be predicted (models/streams.h).
+  // XLNet: every token sees itself, even if it is hidden from it, and a second stream of rows represents
+  // tokens to be predicted (models/streams.h).
   bool two_streams = false;
-  // Of two streams: rows see those before them and themselves alone, and of the first so many keys as there
-  // are rows only those behind their own (`same_length`).
+  // With two streams. looks_back: rows see only earlier rows and themselves. same_length: row i sees no keys
+  // before key i, so that every row sees equally many.
   bool looks_back = false, same_length = false;
-  // Of two streams: the second half of a batch is read backwards, so distances count the other way.
+  // With two streams: the second half of a batch is read backwards, so its distances have the opposite sign.
   bool half_backwards = false;
-  // How many hidden states of each layer the next segment of a text may look back at (Transformer-XL, section
-  // 3.2); 0: all. Absent: none are kept.
+  // The number of hidden states of each layer that the next segment of a text may attend to (Transformer-XL,
+  // section 3.2); 0: all. Absent: none.
   std::optional<std::int64_t> memory = {};
-  // Of each segment only its first so many; 0: all (XLNet's reuse_len).
+  // How many of a segment's first states are kept; 0: all (XLNet's reuse_len).
   std::int64_t remembered = 0;
 
   std::int64_t width() const {
     return embeddings.projected_width > 0 ? embeddings.projected_width : embeddings.width;
   }
   std::int64_t result_width() const { return projects_back ? embeddings.width : width(); }
-  // Read into a cache, do a prompt's tokens depend on those behind them? They do where attention looks both
-  // ways, and in BERT with relative keys: transformers counts the distances of a whole prompt from its end.
+  // Whether a prompt's tokens depend on later ones when it is read into a cache. They do if attention looks
+  // both ways, and in BERT with relative keys: transformers counts the distances of a whole prompt from its
+  // end.
   bool prompts_are_whole() const {
     return !layers.front().self_attention.causal || std::holds_alternative<HeadDistances>(distances);
   }
@@ -222,34 +224,34 @@ struct LanguageModelHeadSpec {
   };
   std::optional<Transform> transform = {};
   bool bias = false, untied = false;
-  double scale = 1;     // of the hidden states (T5's tied head)
-  double soft_cap = 0;  // scores s become cap * tanh(s / cap) (Gemma 2); 0: they stay
+  double scale = 1;     // factor of the hidden states (T5's tied head)
+  double soft_cap = 0;  // scores s become cap * tanh(s / cap) (Gemma 2); 0: no cap
   std::optional<ClusterSpec> clusters = {};
   LanguageModelHeadQuirks quirks = {};
 };
 
-// What the labels of a classification are: decides the loss.
+// The kind of labels, which determines the loss.
 enum class ProblemType { regression, single_label, multi_label };
 
-// What a score head reads of the last hidden states.
+// Which of the last hidden states a score head reads.
 enum class HeadInput {
   pooled,
   first_token,
   last_token,  // the last that is not ScoreHeadSpec::token_id (GPT)
-  // In a padded batch, the column of the number that so many tokens as are not token_id have: the last one's,
-  // where all others stand behind them (BioGPT).
+  // In a padded batch, the column with the number of tokens that are not token_id: the last such token, if
+  // all padding comes after them (BioGPT).
   counted_column,
   last_column,   // of a padded batch, padding or not (XLNet)
   before_token,  // the last before the first ScoreHeadSpec::token_id (Transformer-XL)
-  mean,          // of all columns of a padded batch, padding or not
-  text_begin,    // the first token that is no padding (ModernBERT's choices)
-  text_mean,     // of all tokens that are no padding (ModernBERT)
-  end_token,     // a decoder's where the encoder's input has its last ScoreHeadSpec::token_id (BART)
-  chosen_token,  // where the input mc_token_ids says, or the last column
+  mean,          // of all columns of a padded batch, including padding
+  text_begin,    // the first token that is not padding (ModernBERT's choices)
+  text_mean,     // of all tokens that are not padding (ModernBERT)
+  end_token,     // a decoder's, at the last ScoreHeadSpec::token_id of the encoder's input (BART)
+  chosen_token,  // at the input mc_token_ids, or the last column
   every_token
 };
 
-// What its scores mean.
+// The meaning of the scores.
 enum class ScoreKind {
   sequence_classification,
   next_sentence,  // BERT's second pretraining task; ALBERT's sentence order
@@ -259,22 +261,22 @@ enum class ScoreKind {
   multiple_choice,     // one score per text; a question has several texts
 };
 
-// Scores over labels: out(norm(activation(dense(x)))), or out(x), with another activation behind it.
+// Scores over labels: out(norm(activation(dense(x)))), or out(x), with another activation after it.
 struct ScoreHeadSpec {
   ScoreKind kind = ScoreKind::sequence_classification;
   HeadInput input = HeadInput::pooled;
   std::optional<Activation> dense = {};
-  std::int64_t dense_width = 0;  // of its result; 0: that of its input
-  bool dense_matrix = true;      // false: the activation alone
+  std::int64_t dense_width = 0;  // of dense's result; 0: the width of its input
+  bool dense_matrix = true;      // false: only the activation
   bool dense_bias = true;
   std::optional<NormSpec> dense_norm = {};  // absent: none
   std::int64_t labels = 2;
   bool bias = true;         // of the last matrix
-  bool last_matrix = true;  // false: what it would read is the scores
+  bool last_matrix = true;  // false: its input is the scores
   Activation last_activation = Activation::none;
   std::optional<std::int64_t> token_id = {};  // for HeadInput
-  std::optional<ProblemType> problem = {};    // absent: from the labels, as the original infers it
-  double dense_dropout = 0, dropout = 0;      // before the one matrix and before the other
+  std::optional<ProblemType> problem = {};    // absent: inferred from the labels, as in the original
+  double dense_dropout = 0, dropout = 0;      // before each of the two matrices
   // BigBird: a feed-forward layer with its norm before the last matrix.
   struct Block {
     FeedForwardSpec feed_forward;
@@ -282,47 +284,46 @@ struct ScoreHeadSpec {
     double dropout = 0;  // of its result
   };
   std::optional<Block> block = {};
-  // BigBird's answers stand behind the question, which ends with the first token of this id.
+  // BigBird: the answer comes after the question, which ends with the first token of this id.
   std::optional<std::int64_t> question_end = {};
   ScoreHeadQuirks quirks = {};
 };
 
-// XLNet's search for an answer (Yang et al. 2019, appendix A.3): each of the likeliest starts has its own
-// scores of ends, and a text may hold no answer.
+// XLNet's search for an answer (Yang et al. 2019, appendix A.3): each of the best starts has its own scores
+// of ends, and a text may have no answer.
 struct SpanSearchSpec {
-  std::int64_t starts = 5, ends = 5;  // how many of each are kept
+  std::int64_t starts = 5, ends = 5;  // how many of each are considered
   NormSpec norm;
 };
 
-// Part of a language model's loss that keeps its experts equally busy (Fedus et al. 2021, arXiv:2101.03961,
-// section 2.2).
+// The part of a language model's loss that keeps its experts equally busy (Fedus et al. 2021,
+// arXiv:2101.03961, section 2.2).
 struct RouterLoss {
   double factor = 0;
   std::int64_t chosen = 1;  // ExpertsSpec::chosen
 };
 
-// Every patch's pixels from its hidden state, for images with hidden patches.
+// Predicts the pixels of every patch from its hidden state, for images with hidden patches.
 struct PixelHeadSpec {
-  std::int64_t channels = 3, stride = 16;  // so many pixels high and wide is what a patch becomes
+  std::int64_t channels = 3, stride = 16;  // a patch becomes stride x stride pixels
 };
 
-// How fresh weights are drawn (nn/initialize.h).
+// How new weights are drawn (nn/initialize.h).
 struct InitializationSpec {
-  // normal: matrices and embeddings from a normal distribution, as BERT and GPT-2; xavier: Xavier's uniform
-  // for matrices and width^-1/2 for the embeddings, as the original Transformer; fan_in: in^-1/2 for matrices
-  // and 1 for embeddings, with queries so much smaller that scores need no scale, as T5.
+  // normal: matrices and embeddings from a normal distribution, as in BERT and GPT-2. xavier: Xavier's
+  // uniform for matrices, width^-1/2 for the embeddings, as in the original Transformer. fan_in: in^-1/2 for
+  // matrices, 1 for embeddings, with queries reduced so that scores need no scale, as in T5.
   enum class Kind { normal, xavier, fan_in } kind = Kind::normal;
-  double range = 0.02;  // normal: standard deviation; fan_in: of all widths, a factor
-  // normal: of embeddings (XLM) and of matrices between clusters' widths and the model's (Transformer-XL);
+  double range = 0.02;  // normal: standard deviation; fan_in: factor of all standard deviations
+  // normal: for embeddings (XLM), and for matrices between clusters' widths and the model's (Transformer-XL);
   // absent: range.
   std::optional<double> embeddings = {}, projections = {};
-  // GPT-2: what layers add gets smaller the more of them there are, by (2 layers)^-1/2 (Radford et al. 2019,
-  // section 2.3).
+  // GPT-2: the output matrices of sublayers are scaled by (2 layers)^-1/2 (Radford et al. 2019, section 2.3).
   bool narrow_results = false;
   bool norms_vary = false;  // Transformer-XL: the factors of norms are drawn around 1
 };
 
-// XLM generates with an encoder: the next token is what stands for a mask behind the text.
+// XLM generates with an encoder: the next token is the prediction for a mask after the text.
 struct AppendedMask {
   std::int64_t id = 0;
   std::optional<std::int64_t> language = {};  // of every token
@@ -334,7 +335,7 @@ struct ModelSpec {
   bool pooler = false;                        // BERT's layer over the first token
   Activation pooler_activation = Activation::tanh;
   std::int64_t pooled_width = 0;  // of its result; 0: that of its input
-  // Both in BERT's pretraining.
+  // BERT's pretraining has both.
   std::optional<LanguageModelHeadSpec> language_model_head;
   std::optional<ScoreHeadSpec> score_head;
   std::optional<RouterLoss> router_loss = {};
@@ -343,8 +344,8 @@ struct ModelSpec {
   std::optional<PixelHeadSpec> pixel_head = {};
   InitializationSpec initialization = {};
   ModelQuirks quirks = {};
-  // Encoder and decoder are each the body of a family of their own, and a matrix leads from the one's width
-  // to the other's where `bridge` says so.
+  // Encoder and decoder are bodies of two families; a matrix projects from one width to the other if `bridge`
+  // is true.
   std::string_view encoder_family = {}, decoder_family = {};
   bool bridge = false;
 };

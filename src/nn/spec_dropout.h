@@ -7,12 +7,12 @@
 
 namespace attend {
 
-// What a rate is not given for stays as the spec has it.
+// A rate without a value stays as in the spec.
 struct DropoutRates {
-  // Of everything: embeddings, what sublayers add, attention weights, vectors of distances, convolutions and
-  // heads; behind activations and the last layer where the family drops something there.
+  // For everything: embeddings, sublayer results, attention weights, vectors of distances, convolutions and
+  // heads; after activations and the last layer only if the family has dropout there.
   std::optional<double> all = {};
-  // Of attention weights, and behind activations (in every family), whatever `all` says.
+  // For attention weights, and after activations (in every family); these override `all`.
   std::optional<double> attention = {}, activation = {};
 };
 

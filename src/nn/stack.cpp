@@ -10,7 +10,7 @@
 namespace attend {
 namespace {
 
-// The most keys that a query of this pass can see.
+// The largest number of keys that a query of this pass can see.
 std::int64_t longest_keys(const Offsets& offsets, const CacheUse* cache) {
   if (!cache) return offsets.longest();
   std::int64_t longest = 0;
@@ -19,7 +19,7 @@ std::int64_t longest_keys(const Offsets& offsets, const CacheUse* cache) {
   return longest;
 }
 
-// The batch with rows of prefixes before its sequences.
+// The batch, with the rows of prefixes before its sequences.
 TokenBatch behind(std::vector<std::int64_t> before, TokenBatch batch) {
   std::vector<std::int64_t> shifts;  // [T]
   for (std::int64_t b = 0; b < batch.offsets.count(); ++b)
@@ -30,7 +30,7 @@ TokenBatch behind(std::vector<std::int64_t> before, TokenBatch batch) {
   return batch;
 }
 
-// Is nothing wanted but the result, of rows that all are computed with the same adapters?
+// Whether only the result is needed, and all rows use the same adapters.
 bool only_reads(const Pass& pass, const Capture::Stack* capture) {
   return !recording() && !pass.is_training() && pass.adapters == nullptr && capture == nullptr;
 }
@@ -45,8 +45,8 @@ std::shared_ptr<const RotaryTables> turns(const StackSpec& spec, const TokenBatc
       rotary_tables(spec.rotaries, batch.positions, batch.offsets, type));
 }
 
-// Where the norm is before the attention: earlier states are normed like those of now. Before anything has
-// been read they are `empty` zeros, which a norm makes something else of.
+// If the norm comes before the attention, earlier states are normalized like the current ones. If nothing has
+// been read yet, they are `empty` zero rows; the norm changes these too, so it must be applied.
 Tensor normed_past(LayerNorm& norm, const LayerContext& c, const Tensor& x, std::int64_t empty) {
   Tensor past = c.past;
   if (!past.defined() && empty > 0) past = ops::zeros({c.offsets.count(), empty, x.size(1)}, x.type());
@@ -147,7 +147,7 @@ StackImpl::StackImpl(const StackSpec& spec, const Tensor& tokens) : spec_(spec) 
   if (spec.convolution)
     convolution_ = register_module("convolution", Convolution(spec.width(), *spec.convolution));
   register_module("layers", layers_);
-  // With shared weights the layers that own some are built, and the others point to them.
+  // With shared weights, only the layers that own some are built; the others refer to them.
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     const bool own =
         spec.weights_of.empty() || spec.weights_of[i] == static_cast<std::int64_t>(layers_->size());
@@ -168,7 +168,7 @@ Tensor StackImpl::result_of(const Tensor& x, Pass& pass) {
   return back_ ? back_(normed, pass) : normed;
 }
 
-Tensor StackImpl::without_padding(const Tensor& x, const Offsets& offsets, const VisibleRows* real) const {
+Tensor StackImpl::without_padding(const Tensor& x, const Offsets& offsets, const KeyMask* real) const {
   return real && spec_.quirks.padding_begins_as_zero ? x * real->rows(offsets, x.type()) : x;
 }
 
@@ -176,8 +176,8 @@ Tensor StackImpl::read_in_groups(const ReadingGroups& groups, const Pass& pass,
                                  const std::function<Tensor(std::int64_t, std::int64_t, Pass&)>& read) {
   std::vector<Tensor> parts(static_cast<std::size_t>(groups.count()));
   const auto read_one = [&](std::size_t i) {
-    Pass own = pass;        // of this thread alone
-    own.gradients = false;  // which each thread has to be told
+    Pass own = pass;        // for this thread only
+    own.gradients = false;  // each thread needs its own setting
     const PassScope scope(own);
     parts[i] = read(groups.begins[i], groups.begins[i + 1] - groups.begins[i], own);
   };
@@ -188,7 +188,7 @@ Tensor StackImpl::read_in_groups(const ReadingGroups& groups, const Pass& pass,
   return ops::cat(parts);
 }
 
-Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory,
+Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const CrossAttentionKV* memory,
                           const CacheUse* cache, Capture::Stack* capture) {
   const bool plain = batch.visible == nullptr && batch.past.empty() && batch.before.empty() &&
                      prefixes.empty() && !spec_.half_backwards && memory == nullptr && cache == nullptr;
@@ -200,9 +200,9 @@ Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const EncoderMemo
   });
 }
 
-Tensor StackImpl::forward_together(const TokenBatch& given, Pass& pass, const EncoderMemory* memory,
+Tensor StackImpl::forward_together(const TokenBatch& given, Pass& pass, const CrossAttentionKV* memory,
                                    const CacheUse* cache, Capture::Stack* capture) {
-  // In a cache, prefixes are there already.
+  // In a cache, the prefixes are stored already.
   const PassPrefixes own =
       cache ? PassPrefixes() : PassPrefixes(prefixes, given.offsets, pass.adapters.get());
   const TokenBatch batch = own.empty() ? given : behind(own.lengths(), given);
@@ -210,7 +210,7 @@ Tensor StackImpl::forward_together(const TokenBatch& given, Pass& pass, const En
   const bool sees_less =
       (spec_.looks_back || spec_.half_backwards) && (!batch.visible || batch.visible->own.empty());
   LayerContext context{.offsets = batch.offsets,
-                       .visible = sees_less ? usual_sight(spec_, batch) : batch.visible,
+                       .visible = sees_less ? default_mask(spec_, batch) : batch.visible,
                        .rotaries = turns(spec_, batch, x.type()),
                        .types = batch.types,
                        .cache = cache};
@@ -240,8 +240,8 @@ Tensor StackImpl::forward_together(const ImageBatch& images, Pass& pass, Capture
 
 Tensor StackImpl::run_layer(std::size_t i, const Tensor& x, LayerContext context, Pass& pass) {
   if (!recording()) return layer(i)->forward(x, context, pass);
-  // The gradients of all uses of a tensor within the layer are summed before they join those of other layers.
-  // So a layer that is computed again, which cannot do otherwise, gives the same sums.
+  // The gradients of all uses of a tensor within the layer are summed before they are added to those of other
+  // layers. Recomputed layers can only do it this way, so both give the same sums.
   std::vector<Tensor> inputs{ops::alias(x)};
   for (Tensor* tensor : context.differentiable()) inputs.push_back(*tensor = ops::alias(*tensor));
   if (!pass.is_training() || !pass.recompute || context.self_capture.weights || context.cache)
@@ -251,7 +251,7 @@ Tensor StackImpl::run_layer(std::size_t i, const Tensor& x, LayerContext context
     LayerContext own = context;
     std::size_t next = 1;
     for (Tensor* tensor : own.differentiable()) *tensor = tensors[next++];
-    Tensor routing;  // computed again it has gradients too, so it is a part of the result
+    Tensor routing;  // part of the result, because it has gradients in a recomputed layer too
     if (context.routing) own.routing = &routing;
     const Tensor result = module->forward(tensors[0], own, drawn);
     return routing.defined() ? ops::cat({result, routing}, 1) : result;
@@ -267,12 +267,12 @@ Tensor StackImpl::run_layer(std::size_t i, const Tensor& x, LayerContext context
   return result.narrow(1, 0, width).contiguous();
 }
 
-Tensor StackImpl::run_layers(Tensor x, LayerContext context, const EncoderMemory* memory,
+Tensor StackImpl::run_layers(Tensor x, LayerContext context, const CrossAttentionKV* memory,
                              const std::vector<Tensor>& past, const PassPrefixes& own_prefixes, Pass& pass,
                              Capture::Stack* capture) {
   const Capture* wanted = pass.capture;
   const bool keep_hidden = capture && wanted->hidden_states, keep_weights = capture && wanted->attentions;
-  // A place for this layer, and where in it an attention puts what is kept.
+  // Adds an entry for this layer; returns where attention stores captured tensors.
   const auto place = [&](auto& weights, auto& scores) -> AttentionCapture {
     weights.emplace_back();
     scores.emplace_back();
@@ -313,11 +313,11 @@ Tensor StackImpl::run_layers(Tensor x, LayerContext context, const EncoderMemory
   return x;
 }
 
-EncoderMemory StackImpl::remember(const Tensor& encoded, const Offsets& offsets, Pass& pass) {
-  EncoderMemory memory;
+CrossAttentionKV StackImpl::project_kv(const Tensor& encoded, const Offsets& offsets, Pass& pass) {
+  CrossAttentionKV memory;
   memory.offsets = offsets;
   for (std::size_t i = 0; i < spec_.layers.size(); ++i)
-    memory.key_values.push_back(layer(i)->remember(encoded, pass));
+    memory.key_values.push_back(layer(i)->project_kv(encoded, pass));
   return memory;
 }
 
@@ -338,10 +338,10 @@ void StackImpl::begin(PagedCache& cache, PagedCache::Sequence sequence, std::opt
     cache.write(i, {sequence}, Offsets({length}), own.of_layer(i).front());
 }
 
-void StackImpl::remember(const Tensor& encoded, const Offsets& offsets, PagedCache& cache,
-                         const std::vector<PagedCache::Sequence>& sources, Pass& pass) {
+void StackImpl::project_kv(const Tensor& encoded, const Offsets& offsets, PagedCache& cache,
+                           const std::vector<PagedCache::Sequence>& sources, Pass& pass) {
   for (std::size_t i = 0; i < spec_.layers.size(); ++i)
-    cache.write(static_cast<std::int64_t>(i), sources, offsets, layer(i)->remember(encoded, pass));
+    cache.write(static_cast<std::int64_t>(i), sources, offsets, layer(i)->project_kv(encoded, pass));
 }
 
 }  // namespace attend

@@ -6,7 +6,7 @@
 
 namespace attend {
 
-// dropout(projection(x)) + residual, if there is one; without dropout the kernel does it in one go.
+// dropout(projection(x)) + residual, if there is one; without dropout in one kernel call.
 inline Tensor project_add(Linear& projection, const Tensor& x, const Tensor& residual, double dropout,
                           Pass& pass) {
   if (pass.rate(dropout) == 0) return projection(x, pass, Activation::none, residual);

@@ -17,8 +17,7 @@ std::optional<PromptedBatch> behind_prompts(const StackImpl& stack, const TokenB
   return prompted(stack.embeddings->prompts, stack.spec().embeddings.vocabulary, batch, pass.adapters);
 }
 
-// forward(batch), with virtual tokens before the texts of the batch it is given; their rows are not in the
-// result.
+// forward(batch), with virtual tokens before the given texts; their rows are not in the result.
 Tensor with_prompts(StackImpl& stack, const TokenBatch& batch, Pass& pass, const auto& forward) {
   const auto all = behind_prompts(stack, batch, pass);
   if (!all) return forward(batch);
@@ -49,7 +48,7 @@ TransformerImpl::TransformerImpl(const ModelSpec& spec) : spec_(spec) {
   if (spec.pixel_head) pixel_head = register_module("pixel_head", PixelHead(*spec.pixel_head, width));
 }
 
-Tensor TransformerImpl::encode(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory) {
+Tensor TransformerImpl::encode(const TokenBatch& batch, Pass& pass, const CrossAttentionKV* memory) {
   const PassScope scope(pass);
   return with_prompts(*encoder, batch, pass, [&](const TokenBatch& all) {
     return encoder->forward(all, pass, memory, nullptr, pass.capture ? &pass.capture->encoder : nullptr);
@@ -64,10 +63,10 @@ HiddenText TransformerImpl::read(const TokenBatch& batch, Pass& pass) {
   return {encoder ? encode(whole, pass) : decode(whole, pass), whole, pass.adapters};
 }
 
-EncoderMemory TransformerImpl::remember(const TokenBatch& source, Pass& pass) {
+CrossAttentionKV TransformerImpl::project_kv(const TokenBatch& source, Pass& pass) {
   const HiddenText text = read(source, pass);
   const AdapterScope scope(pass, text.adapters);
-  return remember(text.hidden, text.batch.offsets, pass);
+  return project_kv(text.hidden, text.batch.offsets, pass);
 }
 
 Tensor TransformerImpl::encode(const ImageBatch& images, Pass& pass) {
@@ -75,7 +74,7 @@ Tensor TransformerImpl::encode(const ImageBatch& images, Pass& pass) {
   return encoder->forward(images, pass, pass.capture ? &pass.capture->encoder : nullptr);
 }
 
-Tensor TransformerImpl::decode(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory,
+Tensor TransformerImpl::decode(const TokenBatch& batch, Pass& pass, const CrossAttentionKV* memory,
                                const CacheUse* cache) {
   const PassScope scope(pass);
   Capture::Stack* const capture = pass.capture ? &pass.capture->decoder : nullptr;
@@ -86,7 +85,7 @@ Tensor TransformerImpl::decode(const TokenBatch& batch, Pass& pass, const Encode
 }
 
 bool TransformerImpl::is_packable(const std::string& parameter, WeightFormat format, bool tables) const {
-  constexpr std::int64_t kFewOutputs = 16;  // of a head over labels, which costs nothing as it is
+  constexpr std::int64_t kFewOutputs = 16;  // smaller ones are heads over labels, whose size does not matter
   const bool exact = format == WeightFormat::float32;
   const auto [owner, own_name] = owner_of(*this, parameter);
   if (owner == nullptr) return false;

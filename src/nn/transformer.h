@@ -9,14 +9,14 @@
 
 namespace attend {
 
-// Hidden states [T, d], the batch whose rows they are, and which adapters these have (Pass::adapters).
+// Hidden states [T, d], the batch that their rows belong to, and their adapters (Pass::adapters).
 struct HiddenText {
   Tensor hidden;
   TokenBatch batch;
   std::shared_ptr<const AdapterChoice> adapters;
 };
 
-// Any number of threads may run it at a time, as long as no thread changes it.
+// Any number of threads may run it concurrently, as long as no thread changes it.
 class TransformerImpl : public Module {
  public:
   explicit TransformerImpl(const ModelSpec& spec);
@@ -26,36 +26,36 @@ class TransformerImpl : public Module {
 
   bool reads_images() const { return spec_.encoder && spec_.encoder->patches; }
 
-  // [T] ids -> [T, d]. `memory`: what an encoder with a cross-attention reads. Virtual tokens of prompts
-  // stand before the texts meanwhile, unless they are in the batch or, decoding, in the cache.
-  Tensor encode(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory = nullptr);
+  // [T] ids -> [T, d]. `memory`: what an encoder with cross-attention reads. Virtual tokens of prompts are
+  // added before the texts temporarily, unless they are in the batch or, when decoding, in the cache.
+  Tensor encode(const TokenBatch& batch, Pass& pass, const CrossAttentionKV* memory = nullptr);
   Tensor encode(const ImageBatch& images, Pass& pass);
-  // The stack that reads a text, encode() if there is one, with the rows of virtual tokens.
+  // Runs the stack that reads a text (the encoder if there is one), with the rows of virtual tokens.
   HiddenText read(const TokenBatch& batch, Pass& pass);
-  // What decode() reads of a text that is yet to be encoded, its virtual tokens included.
-  EncoderMemory remember(const TokenBatch& source, Pass& pass);
-  // What decode() reads of an encoded batch.
-  EncoderMemory remember(const Tensor& encoded, const Offsets& offsets, Pass& pass) {
-    return decoder->remember(bridged(encoded, pass), offsets, pass);
+  // What decode() reads, from a text that is not encoded yet, including its virtual tokens.
+  CrossAttentionKV project_kv(const TokenBatch& source, Pass& pass);
+  // What decode() reads, from an encoded batch.
+  CrossAttentionKV project_kv(const Tensor& encoded, const Offsets& offsets, Pass& pass) {
+    return decoder->project_kv(bridged(encoded, pass), offsets, pass);
   }
-  // An encoder's result as wide as the decoder's keys and values want it.
+  // An encoder's result with the width that the decoder's cross-attention needs.
   Tensor bridged(const Tensor& encoded, Pass& pass) { return bridge ? bridge(encoded, pass) : encoded; }
-  Tensor decode(const TokenBatch& batch, Pass& pass, const EncoderMemory* memory = nullptr,
+  Tensor decode(const TokenBatch& batch, Pass& pass, const CrossAttentionKV* memory = nullptr,
                 const CacheUse* cache = nullptr);
 
-  // May the parameter of this name be kept in this format alone? It may if it is the matrix of a Linear (in
-  // fewer bits: of one with some outputs); or, with `tables`, a head's over the vocabulary, or a table of
-  // tokens, in float32 only if it is the head's too.
+  // Whether the parameter of this name can be stored in this format only. It can if it is the matrix of a
+  // Linear (quantized: only with more than a few outputs). With `tables` also a head's matrix over the
+  // vocabulary, or a table of tokens, which in float32 must also be the head's.
   bool is_packable(const std::string& parameter, WeightFormat format, bool tables = true) const;
-  // Has all that read this parameter, which is_packable, read the matrix in its place.
+  // Makes all modules that read this parameter, which is_packable, use the matrix instead.
   void pack(const std::string& parameter, const std::shared_ptr<const PackedMatrix>& matrix);
-  // What stands in the parameter's place; null: nothing does.
+  // The matrix that replaces the parameter; null: none.
   const PackedMatrix* packed(const std::string& parameter) const;
-  // Packs what is multiplied by and stays beside its packed copy, which would otherwise happen when it is
-  // first used; calls `after_each` behind each matrix.
+  // Packs the matrices that keep an unpacked copy, which otherwise happens on first use; calls `after_each`
+  // after each matrix.
   void prepare(const std::function<void()>& after_each);
 
-  // Null where the spec has none.
+  // Null if the spec has none.
   Stack encoder{nullptr}, decoder{nullptr};
   Pooler pooler{nullptr};
   LanguageModelHead language_model_head{nullptr};

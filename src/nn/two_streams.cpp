@@ -3,24 +3,26 @@
 namespace attend {
 namespace {
 
-// The original's: so large that a row which sees nothing sees everything alike.
+// As in the original: so large that a row which sees nothing sees everything equally.
 constexpr double kHidden = -1e30;
 
 void check(const PermutedText& text, std::size_t number) {
   const std::size_t L = text.ids.size();
   if (text.order.size() != L || (!text.types.empty() && text.types.size() != L))
-    fail("text {}: expected a place in the order, and a type or none, for each of {} tokens; found {} and {}",
-         number, L, text.order.size(), text.types.size());
+    fail(
+        "text {}: expected a position in the order for each of {} tokens, and types for all or none; found "
+        "{} and {}",
+        number, L, text.order.size(), text.types.size());
   std::vector<bool> seen(L);
   for (const std::int64_t token : text.predicted) {
     if (token < 0 || token >= static_cast<std::int64_t>(L) || seen[static_cast<std::size_t>(token)])
-      fail("text {}: expected each predicted token once and from 0 to {}, found {}", number,
+      fail("text {}: expected predicted tokens from 0 to {}, each once, found {}", number,
            static_cast<std::int64_t>(L) - 1, token);
     seen[static_cast<std::size_t>(token)] = true;
   }
 }
 
-// Which tokens are hidden from which: [L, L] bool.
+// Which tokens are hidden from each token: [L, L] bool.
 Tensor hidden_tokens(const PermutedText& text, const Tensor& targets) {
   const Tensor order = ops::tensor(text.order, kLong);
   const Tensor later = order.unsqueeze(1).le(order.unsqueeze(0));  // not order[j] < order[i]
@@ -30,12 +32,13 @@ Tensor hidden_tokens(const PermutedText& text, const Tensor& targets) {
 
 }  // namespace
 
-OwnKeys two_stream_keys(const Tensor& hidden, const Tensor& targets, std::int64_t past, const Tensor& types) {
+QueryMask two_stream_keys(const Tensor& hidden, const Tensor& targets, std::int64_t past,
+                          const Tensor& types) {
   const std::int64_t L = hidden.size(0);
   const Tensor all = ops::with_margins(hidden, {past + L - hidden.size(1), 0});  // [L, past + L]
   const Tensor itself = ops::with_margins(ops::eye(L, kBool), {past, 0});
   const Tensor unseen = ops::cat({all.logical_and(itself.logical_not()), all.index_select(0, targets)});
-  OwnKeys keys;
+  QueryMask keys;
   keys.penalty = unseen.to(kFloat) * kHidden;  // [L + P, past + L]
   keys.places = ops::cat({ops::arange(L), targets}) + past;
   if (types.defined()) keys.segments = ops::with_margins(types, {past, 0});
@@ -50,12 +53,14 @@ Tensor always_hidden(const StackSpec& stack, std::int64_t L, std::int64_t past) 
   return stack.same_length ? hidden.logical_or(key.lt(row)) : hidden;
 }
 
-std::shared_ptr<const VisibleRows> usual_sight(const StackSpec& stack, const TokenBatch& batch) {
+std::shared_ptr<const KeyMask> default_mask(const StackSpec& stack, const TokenBatch& batch) {
   if (stack.half_backwards)
-    fail("bi_data: the model reads the second half of a batch backwards, which only `attend forward` does");
+    fail(
+        "bi_data: the model reads the second half of a batch backwards, which only `attend forward` "
+        "supports");
   if (!stack.looks_back) return batch.visible;
   const std::int64_t past = batch.past.empty() ? 0 : batch.past.front().size(1);
-  auto visible = std::make_shared<VisibleRows>();
+  auto visible = std::make_shared<KeyMask>();
   for (std::int64_t b = 0; b < batch.offsets.count(); ++b) {
     const std::int64_t L = batch.offsets.length(b);
     visible->first.push_back(0);
@@ -70,7 +75,7 @@ std::shared_ptr<const VisibleRows> usual_sight(const StackSpec& stack, const Tok
 TwoStreams two_streams(const std::vector<PermutedText>& texts, std::vector<Tensor> past) {
   const std::int64_t before = past.empty() ? 0 : past.front().size(1);
   std::vector<std::int64_t> lengths, ids, positions, types, targets, labels, predicted;
-  auto visible = std::make_shared<VisibleRows>();
+  auto visible = std::make_shared<KeyMask>();
   const bool typed = !texts.empty() && !texts.front().types.empty();
   for (std::size_t b = 0; b < texts.size(); ++b) {
     const PermutedText& text = texts[b];
@@ -87,7 +92,7 @@ TwoStreams two_streams(const std::vector<PermutedText>& texts, std::vector<Tenso
       const auto t = static_cast<std::size_t>(token);
       targets.push_back(static_cast<std::int64_t>(ids.size()));
       labels.push_back(text.ids[t]);
-      ids.push_back(0);  // not looked at
+      ids.push_back(0);  // not read
       positions.push_back(token);
       if (typed) types.push_back(text.types[t]);
       predicted.push_back(1);

@@ -1,6 +1,6 @@
 // XLNet's two streams (Yang et al. 2019, arXiv:1906.08237, sections 2.2 to 2.4): tokens are predicted in any
-// order, each from those before it in that order. A row of the first stream, the content stream, knows its
-// token. Each predicted token has a row in the second, the query stream, that knows only its position. Both
+// order, each from those earlier in that order. A row of the first stream, the content stream, knows its
+// token. Each predicted token has a row in the second, the query stream, which knows only its position. Both
 // read the content that is visible to them.
 #pragma once
 
@@ -12,10 +12,10 @@ namespace attend {
 // A text and the order in which it is predicted.
 struct PermutedText {
   std::vector<std::int64_t> ids = {}, types = {};  // types: one for each id, or none
-  // Of each token: its place in the order. What is not predicted is seen by all, so it should see nothing
-  // that is, or it would tell: its place is before all others (any number below theirs).
+  // The position of each token in the order. A token that is not predicted is visible to all, so it must not
+  // see predicted tokens, or it would reveal them: give it a position before all predicted ones.
   std::vector<std::int64_t> order = {};
-  std::vector<std::int64_t> predicted = {};  // which of the tokens, each once
+  std::vector<std::int64_t> predicted = {};  // indices of the predicted tokens, each once
 };
 
 struct TwoStreams {
@@ -26,21 +26,22 @@ struct TwoStreams {
 
 // Row i sees token j if j is not predicted or order[j] < order[i]; content also sees itself. That is the
 // perm_mask of transformers' DataCollatorForPermutationLanguageModeling. A row that sees nothing sees
-// everything alike, as in the original, so some token of a text should not be predicted. `past` as TokenBatch
-// has it. Error where a text's numbers do not fit each other.
+// everything equally, as in the original, so some token of a text should not be predicted. `past` as in
+// TokenBatch. An Error if a text's numbers do not match.
 TwoStreams two_streams(const std::vector<PermutedText>& texts, std::vector<Tensor> past = {});
 
-// What the rows of one text see, its content and then its queries. hidden [L, L] bool: token j from row i
-// (but from itself content is never hidden). targets [P] int64: the tokens that the queries stand for.
-// `past`: how many keys stand before the text's own; all rows see them, unless `hidden` is [L, past + L] and
-// says more. types [L] int64, or undefined: none are given.
-OwnKeys two_stream_keys(const Tensor& hidden, const Tensor& targets, std::int64_t past, const Tensor& types);
+// What the rows of one text see, first its content and then its queries. hidden [L, L] bool: token j is
+// hidden from row i (content is never hidden from itself). targets [P] int64: the tokens that the queries
+// stand for. `past`: the number of keys before the text's own; all rows see them, unless `hidden` is [L, past
+// + L] and says otherwise. types [L] int64, or undefined: none are given.
+QueryMask two_stream_keys(const Tensor& hidden, const Tensor& targets, std::int64_t past,
+                          const Tensor& types);
 
-// What the stack hides from each of L rows whatever is asked: [L, past + L] bool (StackSpec::looks_back).
+// What the stack always hides from each of L rows: [L, past + L] bool (StackSpec::looks_back).
 Tensor always_hidden(const StackSpec& stack, std::int64_t L, std::int64_t past);
-// What the rows of texts without a second stream see where the stack hides something; null: everything. Error
-// for a stack that reads half of its batch backwards, in which a text's result would depend on its
-// neighbours.
-std::shared_ptr<const VisibleRows> usual_sight(const StackSpec& stack, const TokenBatch& batch);
+// What the rows of texts without a second stream see, if the stack hides something; null: everything. An
+// Error for a stack that reads half of its batch backwards, because a text's result would depend on the other
+// texts.
+std::shared_ptr<const KeyMask> default_mask(const StackSpec& stack, const TokenBatch& batch);
 
 }  // namespace attend

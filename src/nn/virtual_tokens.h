@@ -8,23 +8,22 @@
 
 namespace attend {
 
-// Stands before the keys and values of a stack's self-attentions.
+// Keys and values that come before those of a stack's self-attentions.
 struct KeyPrefix {
   std::int64_t adapter = 0;
-  Tensor numbers;           // [P, places * w]: of all layers
-  std::int64_t places = 2;  // of keys or values
-  std::int64_t stride =
-      2;  // from the place of a layer's keys to that of the next one's; values are behind keys
+  Tensor numbers;           // [P, places * w]: for all layers
+  std::int64_t places = 2;  // number of keys or values
+  std::int64_t stride = 2;  // from a layer's keys to the next layer's keys; its values come after its keys
 
   std::int64_t length() const { return numbers.size(0); }
   Tensor of_layer(std::int64_t layer) const;  // [P, 2 w]
 };
 
-// The prefixes of a pass: which of a stack's each of its sequences has, one after another.
+// The prefixes of a pass: which of a stack's prefixes each sequence has, one after another.
 class PassPrefixes {
  public:
   PassPrefixes() = default;
-  // `choice` as Pass has it.
+  // `choice` as in Pass.
   PassPrefixes(const std::vector<KeyPrefix>& prefixes, const Offsets& offsets, const AdapterChoice* choice);
 
   bool empty() const { return of_.empty(); }
@@ -36,27 +35,27 @@ class PassPrefixes {
   std::vector<std::vector<std::size_t>> of_;  // [B]; empty: no sequence has any
 };
 
-// Vectors where a token's would be. They are tokens of the stack behind its vocabulary: number `vocabulary`
-// is the first of its first prompt, and those of the next prompt follow.
+// Vectors that take the place of token vectors. They have ids after the vocabulary: id `vocabulary` is the
+// first vector of the first prompt, and those of the next prompt follow.
 struct TokenPrompt {
   std::int64_t adapter = 0;
   std::int64_t count = 0;  // P
-  Tensor numbers;          // [P or more, width], of which the first P are read
+  Tensor numbers;          // [P or more, width]; only the first P are used
 
   Tensor vectors() const { return numbers.narrow(0, 0, count); }  // [P, width]
 };
 
-// The ids of the virtual tokens that a text of this adapter has before it (absent: of all that there are).
+// The ids of the virtual tokens before a text with this adapter (absent: of all adapters).
 std::vector<std::int64_t> prompt_ids(const std::vector<TokenPrompt>& prompts, std::int64_t vocabulary,
                                      std::optional<std::int64_t> adapter);
 
 // A batch with virtual tokens before its texts.
 struct PromptedBatch {
   TokenBatch batch;
-  std::shared_ptr<const AdapterChoice> adapters;  // as Pass has it
-  Tensor rows;                                    // [T] int64: where the rows are that were given
+  std::shared_ptr<const AdapterChoice> adapters;  // as in Pass
+  Tensor rows;                                    // [T] int64: the rows of the given tokens
 };
-// Nothing where no text has any, or has them already.
+// None if no text has virtual tokens, or if they are in the batch already.
 std::optional<PromptedBatch> prompted(const std::vector<TokenPrompt>& prompts, std::int64_t vocabulary,
                                       const TokenBatch& batch,
                                       const std::shared_ptr<const AdapterChoice>& adapters);

@@ -5,11 +5,10 @@ namespace attend {
 VocabularyScores vocabulary_scores(const Transformer& model, const Tensor& hidden, Pass& pass) {
   const auto& spec = model->spec().language_model_head;
   if (!spec) fail("expected a model with scores over a vocabulary, found one without");
-  if (spec->clusters) fail("a vocabulary in clusters (Transformer-XL) cannot be learned from a teacher");
-  if (spec->soft_cap > 0) fail("capped scores over a vocabulary (Gemma 2) cannot be learned from a teacher");
+  if (spec->clusters) fail("distillation does not support a vocabulary in clusters (Transformer-XL)");
+  if (spec->soft_cap > 0) fail("distillation does not support capped scores over a vocabulary (Gemma 2)");
   const LanguageModelHead& head = model->language_model_head;
-  if (!head->adapters.empty())
-    fail("an adapted vocabulary matrix cannot be learned from, nor learn, by its factors");
+  if (!head->adapters.empty()) fail("distillation does not support a vocabulary matrix with an adapter");
   const auto parameters = head->named_parameters(/*recurse=*/false);
   const auto modules = head->named_children();
   const Stack& top = model->decoder ? model->decoder : model->encoder;

@@ -6,8 +6,8 @@
 
 namespace attend {
 
-// Of the last hidden states [n, d], through the head's own transform. Error for a model without a head over
-// its vocabulary, and for one whose head is of clusters (Transformer-XL): its scores are no product.
+// From the last hidden states [n, d], through the head's own transform. An Error for a model without a head
+// over its vocabulary, or with clusters (Transformer-XL), whose scores are not one product.
 VocabularyScores vocabulary_scores(const Transformer& model, const Tensor& hidden, Pass& pass);
 
 }  // namespace attend

@@ -81,7 +81,7 @@ Batch make_pairs(const std::vector<TokenIds>& sources, const std::vector<TokenId
 Losses pair_losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) {
   Transformer model = trainee.network();
   const TokenBatch source = batch.tokens;
-  const EncoderMemory memory = model->remember(source, pass);
+  const CrossAttentionKV memory = model->project_kv(source, pass);
   const Tensor hidden = model->decode(batch.target, pass, &memory);
   return {.sums = {model->language_model_head->loss(hidden, batch.token_labels, options, pass).sum},
           .hidden = hidden};

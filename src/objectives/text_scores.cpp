@@ -23,7 +23,7 @@ Tensor text_scores(const PretrainedModel& model, const TokenBatch& given, Pass& 
   Tensor hidden;  // [T, d]
   if (network->is_encoder_decoder()) {
     const Fields& config = model.config();
-    const EncoderMemory memory = network->remember(tokens, pass);
+    const CrossAttentionKV memory = network->project_kv(tokens, pass);
     read = shifted(tokens,
                    config.integer({"decoder_start_token_id"}, config.integer({"pad_token_id"}, {}, 0), 0));
     hidden = network->decode(read, pass, &memory);

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto kBeat = 500ms;
-constexpr auto kSilence = 3s;  // so long without a beat, and a process is lost
+constexpr auto kSilence = 3s;  // a process is lost after this time without a beat
 constexpr const char* kLastWords = "last-words";
 
 std::string beat_name(std::int64_t rank) {
@@ -22,7 +22,7 @@ struct Beat {
   bool waits = false;
 };
 
-// NUMBER W PLACE
+// The format is: NUMBER W PLACE
 Beat read_beat(const std::string& text) {
   const std::size_t number = text.find(' ');
   if (number == std::string::npos || number + 2 >= text.size()) return {};
@@ -42,7 +42,7 @@ std::string say(const std::vector<std::int64_t>& ranks, const std::vector<Beat>&
     const std::string& place = beats[static_cast<std::size_t>(rank)].place;
     if (text.size() > 400) return text + " and others";
     text += fmt::format("{}rank {} {} ({})", text.empty() ? "" : ", ", rank, what,
-                        place.empty() ? "never heard of" : "at " + place);
+                        place.empty() ? "without any message" : "at " + place);
   }
   return text;
 }
@@ -84,8 +84,8 @@ void Heartbeat::run() {
     try {
       store_->set(name_, beat);
     } catch (const std::exception&) {
-      return;  // the store has ended, as it does after the run; if it is not over, the next collective says
-               // so
+      // The store has ended, as it does after a run. If the run is not over, the next collective reports it.
+      return;
     }
     lock.lock();
     changed_.wait_for(lock, kBeat, [this] { return stopping_; });
@@ -96,7 +96,7 @@ void leave_last_words(SharedStore& store, std::int64_t rank, const std::string& 
   try {
     if (!store.get(kLastWords)) store.set(kLastWords, fmt::format("{} {}", rank, error));
   } catch (const std::exception&) {
-    // Nobody hears it; the error itself is on its way to standard error.
+    // Nobody can be told; the error itself is written to standard error.
   }
 }
 
@@ -127,7 +127,7 @@ std::string find_culprit(SharedStore& store, std::int64_t rank, std::int64_t siz
   }
   if (!silent.empty()) return say(silent, after, "is lost or hangs");
   if (!busy.empty()) return say(busy, after, "is late");
-  return "all others are alive and wait, too: the network between them does not carry what they send";
+  return "all others are alive and waiting too: the network between them does not work";
 }
 
 }  // namespace attend

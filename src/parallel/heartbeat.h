@@ -1,6 +1,6 @@
-// What each process of a run says of itself while it lives, so that the others can name the one that is lost,
-// hung or late. Collectives alone cannot: who waits for a sum sees only that a neighbour does not answer, and
-// that one may be waiting as well.
+// What each process of a run reports about itself while it lives, so that the others can name a process that
+// is lost, hangs or is late. Collectives cannot: a process that waits for a sum sees only that a neighbour
+// does not answer, and that neighbour may be waiting as well.
 #pragma once
 
 #include "parallel/engine.h"
@@ -11,8 +11,8 @@
 
 namespace attend {
 
-// Writes a beat twice a second, on a thread of its own: its number, where the process is, and whether it
-// waits for others.
+// Writes a beat twice a second on its own thread: the beat's number, where the process is in the run, and
+// whether it waits for others.
 class Heartbeat {
  public:
   Heartbeat(std::unique_ptr<SharedStore> store, std::int64_t rank);
@@ -36,14 +36,14 @@ class Heartbeat {
   std::thread thread_;
 };
 
-// The process ends because of an error of its own, which the others are to hear.
+// Leaves a message for the others: this process ends because of an error of its own.
 void leave_last_words(SharedStore& store, std::int64_t rank, const std::string& error);
 
 std::optional<std::string> last_words(SharedStore& store);  // "rank 1 has ended: ..."
 
-// Which processes are to blame for a collective that failed, as a sentence: one that left an error, those
-// whose beats have stopped, or those that do something else than wait. Takes a few seconds, for a silence
-// takes time.
+// Names the processes that caused a collective to fail, as a sentence: one that left an error, those whose
+// beats have stopped, or those that are not waiting. Takes a few seconds, because silence takes time to
+// notice.
 std::string find_culprit(SharedStore& store, std::int64_t rank, std::int64_t size);
 
 }  // namespace attend

@@ -11,15 +11,15 @@
 namespace attend {
 namespace {
 
-// The names under which a starter says where a process is.
+// The variables in which a launcher says which process this is.
 struct Starter {
   const char* size;
-  const char* step_size;  // preferred where it is there
+  const char* step_size;  // preferred if it is set
   const char* rank;
   const char* local_rank;
   const char* local_size;
-  bool needs_address;  // without MASTER_ADDR this is no run: Slurm has these variables outside of srun, too
-  bool binds;          // gives each process cores of its own
+  bool needs_address;  // without MASTER_ADDR this is no run: Slurm sets these variables outside of srun too
+  bool binds;          // gives each process its own cores
 };
 constexpr Starter kStarters[] = {
     {"WORLD_SIZE", nullptr, "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", false, false},
@@ -33,7 +33,7 @@ constexpr Starter kStarters[] = {
 std::int64_t whole_number(const std::string& name, const std::string& text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  // Slurm counts tasks of nodes as "2(x3),1".
+  // Slurm writes the tasks of nodes as "2(x3),1".
   const bool counted =
       name.starts_with("SLURM_") && end != text.data() + text.size() && (*end == '(' || *end == ',');
   if (error != std::errc() || (end != text.data() + text.size() && !counted))
@@ -107,7 +107,7 @@ std::size_t default_threads(const GetVariable& get) {
   std::optional<ProcessPlace> place;
   try {
     place = place_in_run(get);
-  } catch (const Error&) {  // who needs the place says what is wrong with it
+  } catch (const Error&) {  // code that needs the place reports what is wrong with it
   }
   if (!place || (place->bound && cores < std::thread::hardware_concurrency())) return cores;
   return std::max<std::size_t>(1, cores / static_cast<std::size_t>(place->local_size));

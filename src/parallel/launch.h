@@ -1,5 +1,4 @@
-// How a process learns that it is one of several: from the environment that torchrun, mpirun or Slurm gives
-// it.
+// How a process learns that it is one of several: from the environment that torchrun, mpirun or Slurm sets.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +8,29 @@
 
 namespace attend {
 
-// One process among those of a run.
+// The place of a process in a run.
 struct ProcessPlace {
-  std::int64_t rank = 0, size = 1;              // of all
-  std::int64_t local_rank = 0, local_size = 1;  // of those on this machine
-  std::string address;                          // where the store of the run is found: rank 0's machine
+  std::int64_t rank = 0, size = 1;              // of all processes
+  std::int64_t local_rank = 0, local_size = 1;  // of the processes on this machine
+  std::string address;                          // where the run's store is found: rank 0's machine
   std::int64_t port = 29500;
-  bool store_runs = false;  // what started the run has the store; otherwise rank 0 does
-  std::string attempt;      // tells restarts apart, which share such a store
-  bool bound = false;       // what started the run gives each process cores of its own
+  bool store_runs = false;  // the launcher runs the store; otherwise rank 0 does
+  std::string attempt;      // distinguishes restarts that share such a store
+  bool bound = false;       // the launcher gives each process its own cores
 };
 
 using GetVariable = std::function<std::optional<std::string>(const std::string& name)>;
 std::optional<std::string> environment_variable(const std::string& name);
 
-// Nothing for a process that was started alone. Error for an environment that is only partly there or makes
-// no sense.
-//   RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT: torchrun, Kubernetes' training
-//   operator OMPI_COMM_WORLD_*, PMI_*: mpirun. Without MASTER_ADDR where all processes are on one machine
-//   SLURM_PROCID, SLURM_NTASKS: srun, with MASTER_ADDR
+// None for a process that was started alone. Throws an Error if the environment is incomplete or contradicts
+// itself. Variables:
+//   RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT: torchrun, and the training
+//   operator of Kubernetes.
+//   OMPI_COMM_WORLD_*, PMI_*: mpirun; without MASTER_ADDR if all processes are on one machine.
+//   SLURM_PROCID, SLURM_NTASKS: srun, with MASTER_ADDR.
 std::optional<ProcessPlace> place_in_run(const GetVariable& get = environment_variable);
 
-// Threads for each process where nobody says how many: the machine's cores, shared by the processes on it.
+// The default number of threads of each process: the machine's cores, divided among its processes.
 std::size_t default_threads(const GetVariable& get = environment_variable);
 
 }  // namespace attend

@@ -17,7 +17,7 @@ constexpr const char* kModule = "attend-torch.so";
 constexpr const char* kAdvice =
     "pip install torch, and ATTEND_TORCH=$(python3 -c 'import torch; print(torch.__path__[0])')";
 
-// The number behind TORCH_VERSION_<part> in a libtorch's headers.
+// The number after TORCH_VERSION_<part> in a header of libtorch.
 std::string version_part(const std::string& header, const std::string& part) {
   const std::size_t name = header.find("TORCH_VERSION_" + part + " ");
   if (name == std::string::npos) return "?";
@@ -25,7 +25,7 @@ std::string version_part(const std::string& header, const std::string& part) {
   return header.substr(begin, header.find_first_not_of("0123456789", begin) - begin);
 }
 
-// "2.13" of the libtorch in a folder; empty where it does not say.
+// The version of the libtorch in a folder, such as "2.13"; empty if it is unknown.
 std::string version_of(const fs::path& torch) {
   for (const char* file :
        {"include/torch/headeronly/version.h", "include/torch/csrc/api/include/torch/version.h"})
@@ -37,7 +37,7 @@ std::string version_of(const fs::path& torch) {
   return {};
 }
 
-// The one that ATTEND_TORCH names is loaded before the module, which then finds it by name.
+// Loads the libtorch that ATTEND_TORCH names before the module, which then finds it by name.
 void load_torch(const fs::path& torch) {
   for (const char* file : {"libc10.so", "libtorch_cpu.so"}) {
     const fs::path path = torch / "lib" / file;
@@ -47,14 +47,14 @@ void load_torch(const fs::path& torch) {
 }
 
 void* load_module(const std::string& torch) {
-  // Beside the library, or where the program's run path says (cmake/Install.cmake).
+  // Next to the library, or in the program's run path (cmake/Install.cmake).
   void* const module = dlopen(kModule, RTLD_NOW | RTLD_LOCAL);
   if (module != nullptr) return module;
   const std::string why = dlerror();
   if (why.find(kModule) == std::string::npos || why.find("undefined symbol") != std::string::npos ||
       why.find("libtorch") != std::string::npos || why.find("libc10") != std::string::npos)
-    fail("several processes need libtorch of the version that {} was made with{}: {}. {}", kModule,
-         torch.empty() ? "" : ", and ATTEND_TORCH=" + torch + " is none", why, kAdvice);
+    fail("several processes need a libtorch of the version with which {} was built{}: {}. {}", kModule,
+         torch.empty() ? "" : ", and ATTEND_TORCH=" + torch + " is not one", why, kAdvice);
   fail("several processes need {} (the package attend-torch; in a build, a libtorch that CMake finds): {}",
        kModule, why);
 }
@@ -62,7 +62,7 @@ void* load_module(const std::string& torch) {
 template <class Function>
 Function find(void* module, const char* name) {
   void* const symbol = dlsym(module, name);
-  if (symbol == nullptr) fail("{} is not of this version of attend: {}", kModule, dlerror());
+  if (symbol == nullptr) fail("{} belongs to another version of Attend: {}", kModule, dlerror());
   return reinterpret_cast<Function>(symbol);
 }
 
@@ -75,8 +75,8 @@ std::unique_ptr<Engine> load_engine(const ProcessPlace& place, double timeout) {
   const std::string expected = find<const char* (*)()>(module, "attend_engine_torch_version")();
   const std::string found = torch.empty() ? std::string() : version_of(torch);
   if (!found.empty() && found != expected)
-    fail("{} was made with libtorch {}, and ATTEND_TORCH={} is libtorch {}; expected the same", kModule,
-         expected, torch, found);
+    fail("{} was built with libtorch {}, but ATTEND_TORCH={} is libtorch {}; expected the same version",
+         kModule, expected, torch, found);
   using Open = Engine* (*)(const ProcessPlace&, double);
   return std::unique_ptr<Engine>(find<Open>(module, "attend_open_engine")(place, timeout));
 }

@@ -1,5 +1,4 @@
-// The module with the engine (attend-torch.so) and the libtorch that it stands on, loaded when they are
-// needed.
+// The module with the engine (attend-torch.so) and the libtorch that it needs, loaded on demand.
 #pragma once
 
 #include "parallel/engine.h"
@@ -7,9 +6,8 @@
 
 namespace attend {
 
-// The engine of this process. Collectives that take longer than `timeout` seconds fail. Error that says which
-// package gives what is missing: the module, a libtorch (ATTEND_TORCH points at one), or one of the right
-// version.
+// The engine of this process. Collectives that take longer than `timeout` seconds fail. Throws an Error that
+// names the missing package: the module, a libtorch (ATTEND_TORCH can name one), or one of the right version.
 std::unique_ptr<Engine> load_engine(const ProcessPlace& place, double timeout);
 
 }  // namespace attend

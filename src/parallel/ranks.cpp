@@ -59,7 +59,7 @@ Ranks::Ranks(std::unique_ptr<Engine> engine, const ProcessPlace& place, double t
 
 Ranks::~Ranks() {
   if (!lost_) return;
-  // They wait for whom they cannot reach.
+  // Their destructors would wait for processes that cannot be reached.
   static_cast<void>(engine_.release());
   static_cast<void>(store_.release());
   static_cast<void>(heartbeat_.release());
@@ -92,10 +92,11 @@ void Ranks::wait_for_all(double timeout) {
   for (std::size_t i = 0; i < missing.size() && i < 20; ++i)
     names += fmt::format("{}{}", i == 0 ? "" : ", ", missing[i]);
   lost_ = true;
-  throw LostRank(fmt::format("rank {} of {} has waited for {:g} s at {}:{}, and {} has not come: rank {}{}",
-                             place_.rank, place_.size, timeout, place_.address, place_.port,
-                             missing.size() == 1 ? "another" : fmt::format("{} others", missing.size()),
-                             names, missing.size() > 20 ? ", ..." : ""));
+  throw LostRank(
+      fmt::format("rank {} of {} has waited for {:g} s at {}:{}, and {} has not arrived: rank {}{}",
+                  place_.rank, place_.size, timeout, place_.address, place_.port,
+                  missing.size() == 1 ? "another" : fmt::format("{} others", missing.size()), names,
+                  missing.size() > 20 ? ", ..." : ""));
 }
 
 void Ranks::at(std::string place) {
@@ -113,13 +114,14 @@ std::unique_ptr<Ranks::Sum> Ranks::begin(const char* what, const Begin& begin) {
   }
 }
 
-// Looks meanwhile whether another has ended with an error, which may be long before its connections do.
+// While waiting, checks whether another rank has ended with an error, which may be long before its
+// connections end.
 void Ranks::wait(const char* what, Pending& work) {
   if (lost_) throw LostRank("another rank is lost already");
   heartbeat_->waits(true);
   try {
     while (!work.wait_for(std::chrono::seconds(1)))
-      if (last_words(*store_)) throw std::runtime_error("it has said so");
+      if (last_words(*store_)) throw std::runtime_error("it reported an error");
   } catch (const std::exception& error) {
     lost(what, error.what());
   }
@@ -132,12 +134,12 @@ void Ranks::lost(const char* what, const std::string& why) {
   try {
     culprit = find_culprit(*store_, place_.rank, place_.size);
   } catch (const std::exception&) {
-    culprit =
-        place_.store_runs
-            ? fmt::format(
-                  "the store at {}:{} does not answer: what started the run has ended, or the network is cut",
-                  place_.address, place_.port)
-            : fmt::format("rank 0 is lost: its store at {}:{} does not answer", place_.address, place_.port);
+    culprit = place_.store_runs ? fmt::format(
+                                      "the store at {}:{} does not answer: the launcher of the run has "
+                                      "ended, or the network is interrupted",
+                                      place_.address, place_.port)
+                                : fmt::format("rank 0 is lost: its store at {}:{} does not answer",
+                                              place_.address, place_.port);
   }
   throw LostRank(fmt::format("rank {} of {}, at {}, {}: {} [{}]", place_.rank, place_.size,
                              heartbeat_->place(), what, culprit, reason(why)));
@@ -153,7 +155,7 @@ std::unique_ptr<Ranks::Sum> Ranks::begin_sum_halves(std::span<std::uint16_t> num
 
 void Ranks::sum(std::span<double> numbers) {
   if (alone() || numbers.empty()) return;
-  // Where another is lost the engine may write to it later: it is not given back then.
+  // If another rank is lost, the engine may still write to it; in that case it is never freed.
   auto* const sums = new std::vector<double>(numbers.begin(), numbers.end());
   begin("adding up counts", [&] { return engine_->sum(std::span(*sums)); })->wait();
   std::ranges::copy(*sums, numbers.begin());
@@ -166,8 +168,7 @@ double Ranks::sum(double number) {
 }
 
 void Ranks::broadcast(std::span<std::byte> bytes, std::int64_t root) {
-  if (!bytes.empty())
-    begin("handing out what one has", [&] { return engine_->broadcast(bytes, root); })->wait();
+  if (!bytes.empty()) begin("broadcasting", [&] { return engine_->broadcast(bytes, root); })->wait();
 }
 
 std::string Ranks::broadcast(std::string text, std::int64_t root) {
@@ -181,7 +182,7 @@ std::string Ranks::broadcast(std::string text, std::int64_t root) {
 std::vector<std::string> Ranks::gather(std::string_view text) {
   if (alone()) return {std::string(text)};
   const auto collect = [&](std::span<std::byte> own, std::span<std::byte> all) {
-    begin("collecting what all have", [&] { return engine_->gather(own, all); })->wait();
+    begin("gathering", [&] { return engine_->gather(own, all); })->wait();
   };
   std::uint64_t size = text.size();
   std::vector<std::uint64_t> sizes(static_cast<std::size_t>(place_.size));
@@ -202,7 +203,7 @@ void Ranks::leave() {
   gather("");
   heartbeat_.reset();
   if (place_.store_runs) return;
-  // Rank 0 has the store, which the others still ask until they have ended.
+  // Rank 0 has the store, which the others still read until they have ended.
   store_->set(fmt::format("gone/{}", place_.rank), "1");
   const auto end = Clock::now() + std::chrono::seconds(5);
   for (std::int64_t rank = 1; first() && rank < place_.size; ++rank)
@@ -215,7 +216,7 @@ void Ranks::fails_with(const std::string& error) {
   lost_ = true;
   leave_last_words(*store_, place_.rank, error);
   heartbeat_.reset();
-  // Time for the others to read them where this process has the store.
+  // If this process runs the store, the others need time to read the error.
   if (first() && !place_.store_runs) std::this_thread::sleep_for(std::chrono::seconds(2));
 }
 

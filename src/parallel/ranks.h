@@ -1,5 +1,5 @@
-// The processes of a run as the rest of the program sees them: how many there are, which one this is, sums
-// over all. A run of one process is the same with nobody else: every call is there and does nothing.
+// The processes of a run, as the rest of the program sees them: how many there are, which one this is, sums
+// over all. In a run of one process every call exists and does nothing.
 #pragma once
 
 #include "base/error.h"
@@ -10,8 +10,8 @@
 
 namespace attend {
 
-// Another process is lost, and this one cannot go on. What still runs on the engine's threads is left as it
-// is: the process should end soon, without their destructors (std::_Exit).
+// Another process is lost, and this one cannot go on. The engine's threads cannot be stopped, so the process
+// should end soon, without running destructors (std::_Exit).
 class LostRank : public Error {
  public:
   explicit LostRank(const std::string& text) : Error(text, ErrorKind::system) {}
@@ -20,13 +20,13 @@ class LostRank : public Error {
 class Ranks {
  public:
   Ranks() = default;  // one process
-  // Waits for all others, up to `timeout` seconds. Error that names those that have not come.
+  // Waits for all others, up to `timeout` seconds; an Error names those that are missing.
   Ranks(std::unique_ptr<Engine> engine, const ProcessPlace& place, double timeout);
   ~Ranks();
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
 
-  // Those of this process's environment (launch.h), with the engine loaded where there are several.
+  // The ranks of this process's environment (launch.h); loads the engine if there are several.
   static std::unique_ptr<Ranks> join(double timeout);
 
   std::int64_t rank() const { return place_.rank; }
@@ -34,10 +34,10 @@ class Ranks {
   bool alone() const { return place_.size == 1; }
   bool first() const { return place_.rank == 0; }
 
-  // What this process is about to do, for the message that others give when it is lost: "step 12".
+  // What this process is about to do, such as "step 12"; the others report it if this process is lost.
   void at(std::string place);
 
-  // A sum that has begun. The numbers stay where they are until wait().
+  // A sum that has started. The numbers must stay valid until wait().
   class Sum {
    public:
     virtual ~Sum() = default;
@@ -48,15 +48,15 @@ class Ranks {
   std::unique_ptr<Sum> begin_sum_halves(std::span<std::uint16_t> numbers);
   void sum(std::span<double> numbers);
   double sum(double number);
-  // What rank `root` has becomes everybody's.
+  // Copies what rank `root` has to all processes.
   void broadcast(std::span<std::byte> bytes, std::int64_t root = 0);
   std::string broadcast(std::string text, std::int64_t root = 0);
-  // Of each rank, on all.
+  // The bytes of each rank, on all processes.
   std::vector<std::string> gather(std::string_view bytes);
 
-  // The run is over for all of them: nobody takes the store away from another.
+  // Ends the run for all; the process with the store waits until the others have left.
   void leave();
-  // This process ends because of this error: the others name it.
+  // This process ends because of this error; the others report it.
   void fails_with(const std::string& error);
 
  private:

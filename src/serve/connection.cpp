@@ -13,11 +13,12 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::size_t kSmallRead = 4096, kLargeRead = 65536;  // bytes
-constexpr std::size_t kAhead = 65536;  // bytes of further requests that are kept while one is worked on
-constexpr std::size_t kDrained = std::size_t{1} << 20;  // bytes of a refused body that are read to its end
-constexpr std::size_t kPiece = 65536;                   // bytes that a client has to take in its time
-constexpr double kLingerSeconds = 10;                   // for a client to read why it was refused
-constexpr int kClientHasLeft = 499;                     // as nginx has it; only logs and metrics show it
+constexpr std::size_t kAhead = 65536;  // bytes of further requests that are read while one is processed
+constexpr std::size_t kDrained = std::size_t{1} << 20;  // bytes of a rejected body that are read to its end
+constexpr std::size_t kPiece = 65536;                   // bytes that a client must read within the write
+                                                        // limit
+constexpr double kLingerSeconds = 10;                   // for a client to read why it was rejected
+constexpr int kClientHasLeft = 499;                     // like nginx; only logs and metrics show it
 
 }  // namespace
 
@@ -36,7 +37,7 @@ Connection::~Connection() {
 }
 
 #include <boost/asio/yield.hpp>
-// The whole life of a connection. Each yield waits for an event, whose callback holds the connection.
+// The whole life of a connection. Each yield waits for an event, whose callback keeps the connection alive.
 void Connection::go() {
   reenter(place_) {
     limit(hub_.options.header_seconds);
@@ -75,7 +76,7 @@ void Connection::go() {
 }
 #include <boost/asio/unyield.hpp>
 
-// A cancelled timer may have its callback in line already, which then finds that there is no limit.
+// The callback of a cancelled timer may be queued already; it then finds that there is no limit.
 void Connection::no_limit() {
   deadline_.expires_at(std::chrono::steady_clock::time_point::max());
 }
@@ -95,13 +96,13 @@ void Connection::limit(double seconds) {
   deadline_.expires_after(std::chrono::microseconds(static_cast<std::int64_t>(seconds * 1e6)));
   deadline_.async_wait([weak = weak_from_this()](error_code error) {
     const auto self = weak.lock();
-    // A new limit may have come while the old one's end stood in line.
+    // A new limit may have been set while the callback of the old one was queued.
     if (error || !self || self->deadline_.expiry() > std::chrono::steady_clock::now()) return;
     self->end_now();
   });
 }
 
-// What is under way ends with an error, and the coroutine sees that the connection is not open.
+// Operations in flight end with an error, and the coroutine sees that the connection is closed.
 void Connection::end_now() {
   is_open_ = false;
   no_limit();
@@ -122,7 +123,7 @@ void Connection::start_read(std::size_t size) {
                      self->in_.append(self->buffer_, 0, count);
                      if (error) self->input_over_ = true;
                      if (self->awaited_ == Event::input) return self->resume(Event::input);
-                     // A client that leaves while its request is worked on, or one that is ahead.
+                     // A client that leaves while its request is processed, or a pipelined request.
                      if (error)
                        self->resume(Event::work);
                      else if (self->in_.size() < kAhead)
@@ -172,7 +173,7 @@ void Connection::check_head() {
   if (broken_) return;
   reply_ = refusal_ ? std::move(refusal_) : hub_.router.early_reply(head, hub_.stopping);
   if (!reply_) return;
-  // What is short is read to its end, or it would look like the next request.
+  // A short body is read to its end, or it would look like the next request.
   const bool is_short = !head.expects_continue && head.length.value_or(0) <= kDrained;
   if (!reader_.is_done() && !is_short) keeps_alive_ = false;
   reader_.discard();
@@ -194,7 +195,7 @@ bool Connection::needs_body() {
   return is_open_;
 }
 
-// Room for what has come of the body.
+// Reserves memory for the part of the body that has arrived.
 void Connection::hold_body() {
   const std::size_t size = reader_.body_size();
   if (reply_ || size <= held_) return;
@@ -224,7 +225,7 @@ void Connection::dispatch() {
     return refuse_with(
         429, fmt::format("{} requests are worked on already: come again later", hub_.options.requests));
   const auto body = std::make_shared<std::string>(reader_.take_body());
-  // The connection itself goes back to the loop, which alone may end it.
+  // The connection itself goes back to the loop; only the loop may destroy it.
   asio::post(hub_.workers, [self = shared_from_this(), head, body]() mutable {
     asio::io_context& loop = self->hub_.loop;
     std::shared_ptr<HttpReply> reply;
@@ -239,7 +240,7 @@ void Connection::dispatch() {
 
 void Connection::take(HttpReply reply) {
   const std::shared_ptr<Pipe> pipe = reply.content.more;
-  if (!is_open_ || reply_) {  // it was broken off
+  if (!is_open_ || reply_) {  // it was aborted
     if (pipe) pipe->gone();
     return;
   }
@@ -251,7 +252,7 @@ void Connection::take(HttpReply reply) {
 void Connection::listen_to(const std::shared_ptr<Pipe>& pipe) {
   const auto told = std::make_shared<std::atomic<bool>>(false);
   pipe->on_more([weak = weak_from_this(), told, &loop = hub_.loop] {
-    if (told->exchange(true)) return;  // it will look anyway
+    if (told->exchange(true)) return;  // it will check anyway
     asio::post(loop, [weak, told] {
       *told = false;
       if (const auto self = weak.lock()) self->resume(Event::work);
@@ -259,7 +260,7 @@ void Connection::listen_to(const std::shared_ptr<Pipe>& pipe) {
   });
 }
 
-// Until there is something to send. Until then an error has a status of its own.
+// Whether there is nothing to send yet. Until then an error can have its own status.
 bool Connection::is_working() {
   if (!is_open_) return false;
   const std::shared_ptr<Pipe> pipe = reply_ ? reply_->content.more : nullptr;
@@ -343,7 +344,7 @@ void Connection::write_word(const char* word) {
 }
 
 void Connection::end_request() {
-  if (reply_ && reply_->content.more) reply_->content.more->gone();  // its rest is not read
+  if (reply_ && reply_->content.more) reply_->content.more->gone();  // the rest is not read
   if (std::exchange(is_counted_, false)) {
     --hub_.open;
     const int status = reply_ ? reply_->status : kClientHasLeft;

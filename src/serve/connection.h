@@ -1,5 +1,5 @@
-// One connection: requests come, replies go, one after the other. All of it runs on the loop's thread but the
-// handlers, which run on the workers.
+// One connection: requests are read and replies are written, one after another. All of it runs on the loop's
+// thread, except the handlers, which run on the workers.
 #pragma once
 
 #include "serve/hub.h"
@@ -18,22 +18,22 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection& operator=(const Connection&) = delete;
 
   void start() { go(); }
-  // The first request is answered with this, whatever it is; nothing follows.
+  // Answers the first request with this, whatever it is, and nothing after it.
   void turn_away(HttpReply reply);
-  // Hub::out_of_time has changed.
+  // Called when Hub::out_of_time has changed.
   void look() { resume(Event::work); }
 
  private:
   enum class Event { none, begin, input, output, work };
 
-  void go();                 // from where it waits
-  void resume(Event event);  // if that is what it waits for
+  void go();                 // continues from where it waits
+  void resume(Event event);  // if it waits for this event
   void wait(Event event) { awaited_ = event; }
-  void limit(double seconds);  // for what it waits for next; then the connection ends
+  void limit(double seconds);  // for what it waits for next; when the time is over, the connection ends
   void no_limit();
   void end_now();
 
-  // Bytes that come. What it feeds to the reader, and whether more is needed.
+  // Reading: the bytes that are fed to the reader, and whether more are needed.
   void read();
   void start_read(std::size_t size);
   void feed();
@@ -44,14 +44,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool expects_word() const;
   void hold_body();
 
-  // Work.
+  // Processing.
   void dispatch();
   void take(HttpReply reply);
   bool is_working();
   void listen_to(const std::shared_ptr<Pipe>& pipe);
   void refuse_with(int status, const std::string& message);
 
-  // Bytes that go.
+  // Writing.
   void begin_reply();
   bool has_output();
   void put_next_of_stream();
@@ -66,26 +66,26 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::coroutine place_;
   boost::asio::steady_timer deadline_;
   Event awaited_ = Event::none;
-  std::atomic<bool> is_open_ = true;  // else it ends
+  std::atomic<bool> is_open_ = true;  // false: it is being closed
   bool keeps_alive_ = true;           // after this reply
   bool input_over_ = false;           // the client sends no more: it has left
-  bool reading_ = false;              // a read is under way
-  std::string buffer_, in_;           // of that read; what has come and is not understood yet
+  bool reading_ = false;              // a read is in flight
+  std::string buffer_, in_;           // buffer of that read; bytes that are not parsed yet
   RequestReader reader_;
-  std::optional<HttpReply> refusal_;  // of turn_away
+  std::optional<HttpReply> refusal_;  // from turn_away
 
-  // The present request.
-  bool begun_ = false;       // its first byte has come
-  bool is_counted_ = false;  // among the open ones
-  bool broken_ = false;      // the bytes behind it mean nothing
+  // The current request.
+  bool begun_ = false;       // its first byte has arrived
+  bool is_counted_ = false;  // it is counted among the open ones
+  bool broken_ = false;      // the bytes after it are meaningless
   bool has_place_ = false;
-  std::size_t held_ = 0;  // bytes of its body, of Hub::bytes
+  std::size_t held_ = 0;  // bytes of its body that are reserved in Hub::bytes
   std::string id_;
   std::chrono::steady_clock::time_point arrival_;
   std::optional<HttpReply> reply_;
-  bool streams_ = false;  // more of the reply comes
+  bool streams_ = false;  // more of the reply follows
   std::string out_;
-  std::size_t sent_ = 0;  // of it
+  std::size_t sent_ = 0;  // number of its bytes that are sent
 };
 
 }  // namespace attend::serve

@@ -9,7 +9,7 @@
 namespace attend::serve {
 namespace {
 
-// There is one value that it may have, so the error says why there are no others.
+// Whether only one value is possible, so that the error explains why.
 bool has_one_value(const Json& schema) {
   return (schema.contains("enum") && schema["enum"].size() == 1) || schema.value("maxItems", Json()) == 0;
 }

@@ -1,4 +1,4 @@
-// A path of the server, as data: what checks its requests, and what /openapi.json and the docs say of it.
+// A path of the server, as data: it checks requests, and makes /openapi.json and the documentation.
 #pragma once
 
 #include "serve/schema.h"
@@ -18,16 +18,17 @@ enum class Method { get, post };
 
 struct Endpoint {
   Method method = Method::post;
-  std::string path;  // with {names} for parts of it that are fields
+  std::string path;  // with {names} for parts that are fields
   std::string group, summary;
   RequestFields fields = {};
   Json reply = schema::anything();  // the schema of its JSON
   std::string type = "application/json";
-  bool streams = false;   // with "stream": true server-sent events
-  bool is_form = false;   // takes forms (application/x-www-form-urlencoded), too
+  bool streams = false;   // with "stream": true it sends server-sent events
+  bool is_form = false;   // also accepts forms (application/x-www-form-urlencoded)
   bool is_open = false;   // needs no key, and answers while the server stops
-  bool is_quick = false;  // answered at once, whatever the load: its handler neither waits nor computes
-  bool is_listed = true;  // in the document and on the page; else it is there to say why it is not
+  bool is_quick = false;  // answered immediately, whatever the load: its handler neither waits nor computes
+  bool is_listed = true;  // in the document and on the page; false: it exists only to explain why it is not
+                          // supported
 };
 
 RequestFields operator+(RequestFields fields, const RequestFields& more);
@@ -40,7 +41,7 @@ void check_inputs(const Fields& request, const Endpoint& endpoint, std::size_t m
 
 // All of them as OpenAPI 3.1.
 Json openapi(const std::vector<Endpoint>& endpoints, bool has_key);
-// All of them as the tables of docs/serving-api.md.
+// All endpoints as the tables of docs/serving-api.md.
 std::string fields_page(const std::vector<Endpoint>& endpoints);
 
 }  // namespace attend::serve

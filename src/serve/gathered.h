@@ -11,7 +11,7 @@
 
 namespace attend::serve {
 
-// A result for each input, which depends on no other input.
+// A result for each input, which does not depend on other inputs.
 template <class In, class Out>
 class Gathered {
  public:
@@ -43,7 +43,7 @@ class Gathered {
   }
 
  private:
-  static constexpr std::size_t kMost = 1024;  // inputs of a lot, if it is more than one job
+  static constexpr std::size_t kMax = 1024;  // inputs of a batch, if it has more than one job
 
   struct Job {
     std::vector<In> in;
@@ -56,7 +56,7 @@ class Gathered {
     std::vector<Job*> lot;
     for (std::size_t inputs = 0; !waiting_.empty(); waiting_.pop_front()) {
       inputs += waiting_.front()->in.size();
-      if (!lot.empty() && inputs > kMost) break;
+      if (!lot.empty() && inputs > kMax) break;
       lot.push_back(waiting_.front());
     }
     return lot;
@@ -75,7 +75,9 @@ class Gathered {
         lot.front()->error = std::current_exception();
         return;
       }
-      for (Job* const job : lot) do_together({job});  // whose fault it is, the others are not to suffer from
+      for (Job* const job : lot)
+        do_together({job});  // on failure, retry one by one, so that only the bad
+                             // request fails
     }
   }
 

@@ -7,7 +7,7 @@ namespace {
 
 using namespace schema;  // NOLINT(google-build-using-namespace): a table of schemas
 
-constexpr double kLargest = 1e30;  // of what changes scores, which are float32
+constexpr double kLargest = 1e30;  // limit for settings that change scores, which are float32
 
 Json id() {
   return integer(0);
@@ -15,7 +15,7 @@ Json id() {
 Json one_or_several(const Json& of) {
   return any_of({of, list(of)});
 }
-// Whom a request is for and what is to be remembered of it: nothing that a text depends on.
+// Fields about the user and about storage: texts do not depend on them.
 RequestField without_effect(const char* name, Json schema = anything()) {
   return {name, std::move(schema), "has no effect"};
 }

@@ -7,9 +7,9 @@
 
 namespace attend::serve {
 
-// Of completions and chats alike; what only one of them has is not among them.
+// The fields that completions and chats share.
 const RequestFields& generation_fields();
-// Those of generation_config.json, which a request passes on as they are.
+// The fields of generation_config.json, which are passed on unchanged.
 const RequestFields& config_fields();
 
 }  // namespace attend::serve

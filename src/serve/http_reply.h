@@ -1,4 +1,4 @@
-// A reply as it goes over a connection.
+// A reply as it is sent over a connection.
 #pragma once
 
 #include "serve/request_reader.h"
@@ -16,10 +16,10 @@ struct HttpReply {
 };
 
 HttpReply error_reply(int status, const std::string& message);
-// What is the server's own fault is also said in the log.
+// The server's own errors are also logged.
 HttpReply error_reply(const RequestHead& request, const std::exception_ptr& error);
 
-// The bytes before the content. `length`: of the content; absent: it comes in chunks, or ends with the
+// The bytes before the content. `length`: of the content; absent: it is sent in chunks, or ends with the
 // connection.
 std::string head_of(const HttpReply& reply, std::optional<std::size_t> length, bool in_chunks,
                     bool keeps_alive);

@@ -1,4 +1,4 @@
-// What all connections of a server share. Its numbers belong to the thread of the loop.
+// State that all connections of a server share. It belongs to the loop's thread.
 #pragma once
 
 #include "serve/router.h"
@@ -13,7 +13,7 @@ namespace attend::serve {
 
 class Connection;
 
-// Room that is taken before any work, and given back whatever happens.
+// A limited amount that is reserved before any work, and always released.
 class Room {
  public:
   explicit Room(std::size_t size) : free_(size) {}
@@ -34,10 +34,10 @@ struct Hub {
   Room places{options.requests}, bytes{options.all_bodies};
   std::unordered_set<Connection*> connections = {};
   std::size_t open = 0;                // requests whose reply is not complete
-  std::atomic<bool> stopping = false;  // new requests are refused
-  bool out_of_time = false;            // what has been asked is broken off
+  std::atomic<bool> stopping = false;  // new requests are rejected
+  bool out_of_time = false;            // requests in flight are aborted
 
-  // Last, so that it ends first: connections are held by what the loop has to call.
+  // Last, so that it is destroyed first: the loop's callbacks hold connections.
   boost::asio::io_context loop{1};
   boost::asio::thread_pool workers{options.threads};
 

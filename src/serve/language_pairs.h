@@ -1,4 +1,4 @@
-// Which of the models translates from which language into which.
+// Which model translates from which language into which.
 #pragma once
 
 #include "serve/served_model.h"

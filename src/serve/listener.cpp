@@ -16,7 +16,7 @@
 namespace attend::serve {
 namespace {
 
-constexpr int kBacklog = 4096;  // the kernel has a limit of its own, net.core.somaxconn
+constexpr int kBacklog = 4096;  // the kernel has its own limit, net.core.somaxconn
 
 std::unique_ptr<boost::asio::ssl::context> read_tls(const ServerOptions& options) {
   using Context = boost::asio::ssl::context;
@@ -74,7 +74,7 @@ void Listener::listen_on_file(const std::string& file) {
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   descriptor_ = open_socket(AF_UNIX);
   if (descriptor_ < 0) fail_system("cannot make a socket");
-  // Nothing answers at a file that an earlier server has left.
+  // Nothing answers on a socket file that an earlier server has left.
   const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const bool is_taken = probe >= 0 && connect(probe, generic, sizeof address) == 0;
   ::close(probe);
@@ -126,7 +126,7 @@ Listener::Client Listener::accept() const {
   if (client.descriptor < 0) return client;
   client.family = address.ss_family;
   client.name = name_of(address, size);
-  if (client.family != AF_UNIX) {  // pieces of streams go at once
+  if (client.family != AF_UNIX) {  // parts of streams are sent immediately
     const int yes = 1;
     setsockopt(client.descriptor, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   }

@@ -8,14 +8,14 @@ namespace attend::serve {
 
 class Listener {
  public:
-  // Error if it cannot be had.
+  // An Error if it is not available.
   explicit Listener(const ServerOptions& options);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  int descriptor() const { return descriptor_; }  // does not block
-  int port() const { return port_; }              // 0: it is a file
+  int descriptor() const { return descriptor_; }  // non-blocking
+  int port() const { return port_; }              // 0: a Unix socket
   boost::asio::ssl::context* tls() const { return tls_.get(); }
 
   struct Client {
@@ -23,7 +23,7 @@ class Listener {
     int family = 0;
     std::string name;  // its address
   };
-  // The next one that is there; descriptor -1, with errno, if there is none.
+  // The next waiting connection; descriptor -1, with errno, if there is none.
   Client accept() const;
 
  private:

@@ -1,4 +1,4 @@
-// Numbers for Prometheus, in its text format (version 0.0.4).
+// Metrics for Prometheus, in its text format (version 0.0.4).
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace attend::serve {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-// {model_name="gpt2",le="0.5"}; values may hold anything.
+// {model_name="gpt2",le="0.5"}; values are escaped.
 std::string in_braces(const Labels& labels);
 
-// Counts numbers by upper bound. Not for several threads at a time.
+// Counts numbers by upper bound. Not thread-safe.
 class Histogram {
  public:
   explicit Histogram(std::vector<double> bounds);  // ascending
@@ -27,12 +27,12 @@ class Histogram {
 
  private:
   std::vector<double> bounds_;
-  std::vector<std::uint64_t> counts_;  // one more: of larger numbers
+  std::vector<std::uint64_t> counts_;  // one more: for larger numbers
   double sum_ = 0;
   std::uint64_t count_ = 0;
 };
 
-// Figures of several models by name, each with one heading.
+// Metrics of several models by name, each with one heading.
 class MetricPage {
  public:
   void add(const std::string& name, const char* kind, const char* help, const std::string& lines);

@@ -1,4 +1,4 @@
-// The endpoints as one document that tools read: OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.0).
+// The endpoints as one document for tools: OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.0).
 #include "serve/endpoint.h"
 
 namespace attend::serve {
@@ -25,7 +25,7 @@ Json body_schema(const RequestFields& fields) {
   return schema::object(properties, required);
 }
 
-// {"text": {"schema": ...}} by type of content.
+// {"text": {"schema": ...}} by content type.
 Json content(const std::string& type, const Json& schema) {
   return {{type, {{"schema", schema}}}};
 }

@@ -1,4 +1,4 @@
-// Text that one thread makes and another sends.
+// Text that one thread writes and another one sends.
 #pragma once
 
 #include <chrono>
@@ -13,19 +13,19 @@ namespace attend::serve {
 
 class Pipe {
  public:
-  // Of who makes it. No more may follow end(), fail() and break_off().
+  // For the writer. Nothing may follow end(), fail() and break_off().
   void put(const std::string& more) { add(more, State::open); }
   void end(const std::string& last = {}) { add(last, State::ended); }
-  void fail(std::exception_ptr error) {  // before any text was put: the reply is the error
+  void fail(std::exception_ptr error) {  // before any text: the reply is the error
     error_ = std::move(error);
     add({}, State::broken);
   }
-  void break_off() { add({}, State::broken); }  // there should have been more
+  void break_off() { add({}, State::broken); }  // the text is incomplete
 
-  // Called at most once, when the reader has left; set before the text is sent.
+  // Called at most once, when the reader has left; set it before the text is sent.
   void on_gone(std::function<void()> tell) { tell_ = std::move(tell); }
 
-  // Of the one that sends it. From now on `tell` is called, from the maker's thread, whenever there is more.
+  // For the sender. From now on the writer's thread calls `tell` whenever there is more.
   void on_more(std::function<void()> tell) {
     const std::lock_guard lock(mutex_);
     more_ = std::move(tell);
@@ -36,7 +36,7 @@ class Pipe {
     State state;
     std::exception_ptr error = {};  // of fail()
   };
-  // Waits for more, but not longer.
+  // Waits for more, but no longer than `patience`.
   Part take(std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, patience, [&] { return !text_.empty() || state_ != State::open; });

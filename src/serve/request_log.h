@@ -1,4 +1,4 @@
-// Who asked for what: an id for each request, and a line of JSON in the log.
+// An id for each request, and a line of JSON in the log.
 #pragma once
 
 #include "formats/json.h"
@@ -10,16 +10,16 @@ namespace attend::serve {
 
 // The request that this thread answers.
 struct PresentRequest {
-  Json facts = Json::object();  // what its handler has to say of it
+  Json facts = Json::object();  // details from its handler
 };
 PresentRequest& present_request();
 
-// The client's own id, if it is of a few visible characters, or one that no other request has.
+// The client's own id, if it has a few visible characters, or a new unique one.
 std::string request_id(std::string_view given);
 
-// {"time": "2026-01-31T12:00:00.123Z", "level": ..., ...} as a line of standard error.
+// Writes {"time": "2026-01-31T12:00:00.123Z", "level": ..., ...} as a line to standard error.
 void write_log_line(std::string_view level, const Json& fields);
-// From now on the library's remarks and warnings are such lines, too.
+// From now on the library's messages are such lines too.
 void log_as_json();
 
 }  // namespace attend::serve

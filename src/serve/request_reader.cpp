@@ -31,7 +31,7 @@ int digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-// "http://host/a%20b?c" is "/a b".
+// The path of "http://host/a%20b?c" is "/a b".
 std::string path_of(std::string_view target) {
   if (!target.starts_with('/')) {
     const std::size_t scheme = target.find("://");
@@ -77,13 +77,13 @@ class RequestReader::Parser : public http::basic_parser<true> {
   }
   void on_response_impl(int, Text, int, error_code&) override {}
   void on_field_impl(http::field name, Text spelled, Text value, error_code& error) override {
-    if (done_) return;  // a trailer says nothing that counts
+    if (done_) return;  // trailers are ignored
     switch (name) {
       case http::field::host:
         ++hosts_;
         break;
       case http::field::transfer_encoding:
-        // What another reader might undo, or pass over, is none that this one takes.
+        // Rejects encodings that another reader might decode or ignore.
         if (++encodings_ > 1 || !is_same_word(value, "chunked") || !head.is_1_1)
           error = http::error::bad_transfer_encoding;
         break;
@@ -141,7 +141,7 @@ RequestReader::~RequestReader() = default;
 void RequestReader::next() {
   parser_ = std::make_unique<Parser>();
   parser_->header_limit(static_cast<std::uint32_t>(max_header_));
-  // The router compares the length in the head before the body is read. (Boost 1.74 takes boost::none for 0.)
+  // The router compares the length in the head before the body is read. (Boost 1.74 treats boost::none as 0.)
   parser_->body_limit(std::numeric_limits<std::uint64_t>::max());
   parser_->max_body = max_body_;
 }
@@ -155,7 +155,7 @@ std::size_t RequestReader::put(std::string_view bytes) {
     used += more;
     if (!had_head) parser_->head_size += more;
     const bool is_part = error == http::error::need_more;
-    // The library's limit is that of what it has not understood yet; a chunk's own head has none.
+    // The library limits only unparsed bytes; the head of a chunk has no limit.
     if (parser_->head_size > max_header_ || (is_part && bytes.size() - used > max_header_))
       refuse_bytes(http::error::header_limit, max_header_);
     if (is_part) break;
@@ -165,7 +165,7 @@ std::size_t RequestReader::put(std::string_view bytes) {
       head.keeps_alive = parser_->keep_alive();
       head.has_body = !parser_->is_done();
       if (head.has_body && !parser_->chunked()) head.length = *parser_->content_length();
-      break;  // whether the body is read at all is the caller's to say
+      break;  // the caller decides whether the body is read at all
     }
     if (more == 0) break;
   }

@@ -1,5 +1,5 @@
-// Bytes of a connection as requests: what HTTP/1.1 allows, and nothing that two readers could understand in
-// two ways. Sockets are others' matter.
+// Parses bytes of a connection into requests: it accepts what HTTP/1.1 allows, but nothing that two readers
+// could understand differently. It does not use sockets.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 namespace attend::serve {
 
 struct RequestHead {
-  std::string method, path;  // the path without its query, %XX decoded
+  std::string method, path;  // the path without its query, with %XX decoded
   bool is_1_1 = true, keeps_alive = true;
-  bool expects_continue = false;  // the client waits for a word before it sends the body
+  bool expects_continue = false;  // the client waits for a reply before it sends the body
   bool has_body = false;
-  std::optional<std::uint64_t> length = {};  // of the body; absent: it comes in chunks, or there is none
-  // Empty where the request does not have them.
+  std::optional<std::uint64_t> length = {};  // of the body; absent: it is sent in chunks, or there is none
+  // Empty if the request does not have them.
   std::string authorization, content_type, content_encoding, request_id, origin;
 };
 
@@ -27,18 +27,18 @@ class RequestReader {
   RequestReader(std::size_t max_header, std::size_t max_body);
   ~RequestReader();
 
-  // Takes as much of the bytes as belongs to the present request and can be understood by now, and says how
-  // much. A head is taken as a whole. Refuses, with a status, what is no request; the connection is of no use
-  // then.
+  // Consumes as many of the bytes as belong to the current request and can be parsed now, and returns their
+  // number. A head is parsed as a whole. Rejects invalid requests with a status; the connection cannot be
+  // used afterwards.
   std::size_t put(std::string_view bytes);
   bool has_head() const;
-  bool is_done() const;  // the body is there as well
+  bool is_done() const;  // including the body
   const RequestHead& head() const;
   std::string take_body();
-  std::size_t body_size() const;  // of what has come
-  // From now on the body is read and thrown away.
+  std::size_t body_size() const;  // of the part that has arrived
+  // From now on the body is read and discarded.
   void discard();
-  void next();  // the next request begins
+  void next();  // starts the next request
 
  private:
   class Parser;

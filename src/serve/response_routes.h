@@ -1,5 +1,5 @@
-// /v1/responses, as OpenAI's API has it, for texts: a conversation in, the next turn out, whole or as it
-// comes. The server keeps none of them.
+// /v1/responses, as in OpenAI's API, for texts: a conversation in, the next turn out, whole or streamed. The
+// server stores none of them.
 #pragma once
 
 #include "serve/server.h"

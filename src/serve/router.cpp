@@ -10,7 +10,7 @@
 namespace attend::serve {
 namespace {
 
-// Takes as long whatever part of it is right.
+// Constant time, whatever part of it is right.
 bool is_same(const std::string& a, const std::string& b) {
   unsigned different = a.size() != b.size();
   for (std::size_t i = 0; i < a.size(); ++i)
@@ -35,7 +35,7 @@ std::string decoded(std::string_view text) {
   return plain;
 }
 
-// "q=A+dog&alternatives=2" as an object. All that forms have is text.
+// "q=A+dog&alternatives=2" as an object. All values of forms are texts.
 Json form_as_json(std::string_view body, const Endpoint& endpoint) {
   Json form = Json::object();
   while (!body.empty()) {
@@ -58,7 +58,7 @@ Json form_as_json(std::string_view body, const Endpoint& endpoint) {
   }
 }
 
-// The fields of a request: those of its body, or the part of its path.
+// The fields of a request: those of its body, or the parts of its path.
 Json fields_of(const RequestHead& request, const std::string& body, const Endpoint& endpoint) {
   if (endpoint.method == Method::get) {
     Json parts = Json::object();
@@ -96,7 +96,7 @@ bool Router::is_quick(const RequestHead& request) const {
 
 std::optional<HttpReply> Router::early_reply(const RequestHead& request, bool stopping) const {
   try {
-    // A browser asks for leave before it asks with a key.
+    // A browser asks for permission before it sends a key.
     if (request.method == "OPTIONS" && !options_.origins.empty() && !request.origin.empty()) {
       HttpReply leave{204};
       allow_origin(request, leave);
@@ -126,7 +126,7 @@ void Router::check(const RequestHead& request, bool stopping) const {
   if (!is_open && !has_key(request))
     refuse(401, "expected the header Authorization: Bearer KEY, with the key of this server");
   check_path(request);
-  // A few packed bytes can be any number of others.
+  // A few compressed bytes can expand to any size.
   if (!request.content_encoding.empty())
     refuse(415, "expected a body that is not compressed, found Content-Encoding: " +
                     repair_utf8(request.content_encoding));

@@ -1,4 +1,4 @@
-// Which handler a request is for, whether it may ask, and its answer. Connections are others' matter.
+// Finds the handler of a request, checks its key, and makes its reply. It does not use connections.
 #pragma once
 
 #include "serve/http_reply.h"
@@ -15,19 +15,19 @@ class Router {
   void add(const Endpoint& endpoint, Server::Handler handler);
   const std::vector<Endpoint>& endpoints() const { return endpoints_; }
 
-  // What can be said before the body is read: absent, the request may go on.
+  // A reply that is possible before the body is read; absent: the request may continue.
   std::optional<HttpReply> early_reply(const RequestHead& request, bool stopping) const;
-  // The request is answered at once, whatever else is going on.
+  // Whether the request is answered immediately, whatever else is running.
   bool is_quick(const RequestHead& request) const;
   // From any thread.
   HttpReply answer(const RequestHead& request, const std::string& body) const;
 
-  // An answer was sent, or its client has left.
+  // Counts a sent reply, or a client that has left.
   void count(const RequestHead& request, int status);
-  std::string metrics() const;  // requests by path and status, as Prometheus reads them
+  std::string metrics() const;  // requests by path and status, in Prometheus's format
 
  private:
-  std::size_t find(const std::string& path) const;  // the number of endpoints: there is none
+  std::size_t find(const std::string& path) const;  // the number of endpoints if there is none
   void check(const RequestHead& request, bool stopping) const;
   void check_path(const RequestHead& request) const;
   bool has_key(const RequestHead& request) const;

@@ -19,24 +19,24 @@ Json name() {
 Json flag() {
   return {{"type", "boolean"}};
 }
-Json integer(std::int64_t least, std::int64_t most) {
-  return {{"type", "integer"}, {"minimum", least}, {"maximum", most}};
+Json integer(std::int64_t min, std::int64_t max) {
+  return {{"type", "integer"}, {"minimum", min}, {"maximum", max}};
 }
 Json number() {
   return {{"type", "number"}};
 }
-Json number(double least, double most) {
-  Json schema = {{"type", "number"}, {"minimum", least}};
-  if (most < std::numeric_limits<double>::max()) schema["maximum"] = most;
+Json number(double min, double max) {
+  Json schema = {{"type", "number"}, {"minimum", min}};
+  if (max < std::numeric_limits<double>::max()) schema["maximum"] = max;
   return schema;
 }
 Json one_of(const std::vector<Json>& values) {
   return {{"enum", values}};
 }
-Json list(Json of, std::size_t least, std::size_t most) {
+Json list(Json of, std::size_t min, std::size_t max) {
   Json schema = {{"type", "array"}, {"items", std::move(of)}};
-  if (least > 0) schema["minItems"] = least;
-  if (most < std::numeric_limits<std::size_t>::max()) schema["maxItems"] = most;
+  if (min > 0) schema["minItems"] = min;
+  if (max < std::numeric_limits<std::size_t>::max()) schema["maxItems"] = max;
   return schema;
 }
 Json any_of(const std::vector<Json>& schemas) {
@@ -79,12 +79,12 @@ std::string joined(const std::vector<std::string>& all) {
 }
 
 std::string limits_in_words(const Json& schema) {
-  const bool least = schema.contains("minimum"), most = schema.contains("maximum");
-  if (least && most && schema["maximum"] != schema::kMaxInteger)
+  const bool min = schema.contains("minimum"), max = schema.contains("maximum");
+  if (min && max && schema["maximum"] != schema::kMaxInteger)
     return fmt::format(" from {} to {}", schema["minimum"].dump(), schema["maximum"].dump());
-  return least  ? " of at least " + schema["minimum"].dump()
-         : most ? " of at most " + schema["maximum"].dump()
-                : "";
+  return min   ? " of at least " + schema["minimum"].dump()
+         : max ? " of at most " + schema["maximum"].dump()
+               : "";
 }
 
 std::string several_in_words(const Json& schema) {
@@ -100,14 +100,14 @@ std::string several_in_words(const Json& schema) {
 }
 
 std::string list_in_words(const Json& schema, bool is_alone) {
-  const Json most = schema.value("maxItems", Json());
-  if (most == 0) return "an empty list";
+  const Json max = schema.value("maxItems", Json());
+  if (max == 0) return "an empty list";
   std::string words = "a list of " + several_in_words(schema["items"]);
   if (is_alone && schema.value("minItems", 0) > 0) words += " that is not empty";
-  return most.is_null() ? words : words + fmt::format(", at most {}", most.dump());
+  return max.is_null() ? words : words + fmt::format(", at most {}", max.dump());
 }
 
-// `is_alone`: not one of several schemas, of which little is said.
+// `is_alone`: it is not one of several schemas, which are described briefly.
 std::string to_words(const Json& schema, bool is_alone) {
   if (schema.contains("enum")) {
     std::vector<std::string> values;
@@ -182,7 +182,7 @@ bool meets(const Json& value, const Json& schema) {
   }
 }
 
-// What is of the right kind and yet wrong inside gets the error of the inside.
+// If the value has the right type, but an error inside, reports that error.
 void check_any(const Json& value, const Json& schema, const std::string& name) {
   const Json& all = schema["anyOf"];
   if (std::ranges::any_of(all, [&](const Json& each) { return meets(value, each); })) return;
@@ -209,7 +209,7 @@ void check_schema(const Json& value, const Json& schema, const std::string& name
   if (!has_type(value, schema["type"].get<std::string>())) refuse_value(value, schema, name);
   if (value.is_number()) {
     const bool too_large = schema.contains("maximum") && exact(value) > exact(schema["maximum"]);
-    // The description leaves this limit out, because no usual value comes near it.
+    // The description leaves this limit out, because no normal value is near it.
     if (too_large && schema["maximum"] == schema::kMaxInteger)
       fail("{}: expected an integer of at most {}, found {}", name, schema::kMaxInteger, shown(value));
     if (too_large || (schema.contains("minimum") && exact(value) < exact(schema["minimum"])))

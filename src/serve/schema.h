@@ -1,5 +1,5 @@
-// What a field of a request may be: a JSON schema, of which this is the part that requests need. The same
-// schema checks a request, stands in /openapi.json and gives the words of an error.
+// What a field of a request may contain: a subset of JSON schema. The same schema checks a request, is part
+// of /openapi.json and makes error messages.
 #pragma once
 
 #include "formats/json.h"
@@ -19,24 +19,25 @@ constexpr std::int64_t kMaxInteger = std::int64_t{1} << 31;
 Json text();
 Json name();  // a text that is not empty
 Json flag();
-Json integer(std::int64_t least, std::int64_t most = kMaxInteger);
+Json integer(std::int64_t min, std::int64_t max = kMaxInteger);
 Json number();
-Json number(double least, double most = std::numeric_limits<double>::max());
+Json number(double min, double max = std::numeric_limits<double>::max());
 Json one_of(const std::vector<Json>& values);
-Json list(Json of, std::size_t least = 0, std::size_t most = std::numeric_limits<std::size_t>::max());
+Json list(Json of, std::size_t min = 0, std::size_t max = std::numeric_limits<std::size_t>::max());
 Json any_of(const std::vector<Json>& schemas);
 Json nothing();  // null
 Json anything();
-// `required`: the names of those that may not be missing. No field may have another name.
+// `required`: the names of required fields. Other names are not allowed.
 Json object(const Json& properties, const std::vector<std::string>& required = {});
 Json any_object();
 
 }  // namespace schema
 
-// What the schema allows, as an error says it: "an integer from 1 to 128", "a text or a list of texts".
+// What the schema allows, in words for error messages: "an integer from 1 to 128", "a text or a list of
+// texts".
 std::string in_words(const Json& schema);
 
-// Error, which begins with `name`, unless the value is as the schema has it.
+// An Error that begins with `name`, unless the value matches the schema.
 void check_schema(const Json& value, const Json& schema, const std::string& name);
 
 }  // namespace attend::serve

@@ -19,11 +19,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kTurnedAway = 64;  // connections beyond the limit that get an answer at a time
+constexpr std::size_t kTurnedAway = 64;  // connections beyond the limit that get an error reply at a time
 constexpr auto kTick = milliseconds(50);
-constexpr auto kLastWords = milliseconds(1000);  // to send what is said of requests that are broken off
+constexpr auto kLastWords = milliseconds(1000);  // to send the end of aborted requests
 
-// A connection is a file, and a process starts with room for 1,024 of them.
+// A connection is a file, and a process may open only 1,024 of them by default.
 void allow_many_files() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
@@ -38,10 +38,10 @@ struct Server::State {
   Hub hub;
   boost::asio::posix::stream_descriptor door{hub.loop};
   boost::asio::steady_timer tick{hub.loop}, pause{hub.loop};
-  steady_clock::time_point end = steady_clock::time_point::max();  // then what is open is broken off
+  steady_clock::time_point end = steady_clock::time_point::max();  // then open requests are aborted
 
   explicit State(const ServerOptions& options) : listener(options), hub(options) {}
-  ~State() { door.release(); }  // the descriptor is the listener's
+  ~State() { door.release(); }  // the listener owns the descriptor
 
   void begin() {
     allow_many_files();
@@ -102,12 +102,12 @@ struct Server::State {
   void break_off() {
     warn("what was asked is not answered after {} seconds, and is broken off", hub.options.drain_seconds);
     hub.out_of_time = true;
-    std::vector<std::shared_ptr<Connection>> all;  // which end while they are told
+    std::vector<std::shared_ptr<Connection>> all;  // they end while they are notified
     for (Connection* const each : hub.connections) all.push_back(each->shared_from_this());
     for (const auto& each : all) each->look();
   }
 
-  // What one connection lacks, memory for example, ends it alone.
+  // An error of one connection, such as bad_alloc, ends only that connection.
   void run() {
     while (!hub.loop.stopped()) {
       try {

@@ -1,4 +1,5 @@
-// An HTTP server of JSON: paths, who may ask, and errors as replies. What is behind a path is others' matter.
+// An HTTP server for JSON: paths, keys, and errors as replies. It does not know the handlers behind the
+// paths.
 #pragma once
 
 #include "formats/json_floats.h"
@@ -13,9 +14,9 @@ namespace attend::serve {
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  int port = 8080;                       // 0: any that is free
-  std::string socket;                    // a file, in place of host and port: a Unix socket
-  std::string certificate, private_key;  // PEM files; with them it speaks TLS
+  int port = 8080;                       // 0: any free port
+  std::string socket;                    // a file, instead of host and port: a Unix socket
+  std::string certificate, private_key;  // PEM files; with them it uses TLS
   std::vector<std::string>
       keys;  // of which every request has to show one, but for open endpoints; empty: none
   std::vector<std::string> origins;  // of pages that may ask from a browser; "*": all
@@ -25,18 +26,18 @@ struct ServerOptions {
   std::size_t threads = 16;          // on which handlers work
   std::size_t largest_header = std::size_t{32} << 10, largest_body = std::size_t{64} << 20;  // bytes
   std::size_t all_bodies = std::size_t{1} << 30;  // bytes of all requests together
-  double drain_seconds = 30;                      // after an interrupt, for what has been asked
+  double drain_seconds = 30;                      // after an interrupt, for requests in flight
   double idle_seconds = 60;                       // how long a connection may be without a request
   double header_seconds = 10;                     // for the head of a request, and a TLS handshake
   double body_seconds = 300;                      // for its body
-  double write_seconds = 30;                      // for the client to take the next 64 KB of a reply
-  bool logs_requests = false;                     // a JSON object for each, on standard error
+  double write_seconds = 30;                      // for the client to read the next 64 KB of a reply
+  bool logs_requests = false;                     // writes a JSON object for each to standard error
 };
 
 struct Reply {
   std::string text;
   std::string type = "application/json";
-  // In place of the text: it comes bit by bit. The status is sent with the first bit; an error before that
+  // Instead of the text: it is streamed. The status is sent with the first part; an error before that
   // (Pipe::fail) is a reply of its own.
   std::shared_ptr<Pipe> more = {};
 };
@@ -47,35 +48,34 @@ inline Reply reply(const Json& json) {
   return {written(json)};
 }
 
-// Raises an error that becomes a reply with this HTTP status. Errors of other kinds become 400 if they are
-// about what was asked (ErrorKind::input and call), else 500.
+// Throws an error that becomes a reply with this HTTP status. Errors of other kinds become 400 if they are
+// about the request (ErrorKind::input and call), else 500.
 [[noreturn]] void refuse(int status, const std::string& message);
 // The status of an error's reply, and its message.
 std::pair<int, std::string> status_of(const std::exception_ptr& error);
-// As the API of OpenAI has it: {"error": {"message", "type", ...}}.
+// As in OpenAI's API: {"error": {"message", "type", ...}}.
 Json error_json(int status, const std::string& message);
 
 class Server {
  public:
   using Handler = std::function<Reply(const Fields& request)>;
 
-  // Takes the port. Error if it cannot be had.
+  // Binds the port. An Error if it is not available.
   explicit Server(const ServerOptions& options);
   ~Server();
 
-  // Before run(). Handlers are called from several threads at a time, those of quick endpoints from the one
-  // that all connections share, with requests that are as the endpoint has
-  // them: the object of a body, or the parts of a path.
+  // Before run(). Handlers are called from several threads at a time, those of quick endpoints from the
+  // loop's thread. They get requests that match the endpoint: the object of a body, or the parts of a path.
   void add(const Endpoint& endpoint, Handler handler);
   const std::vector<Endpoint>& endpoints() const;
 
   std::string address() const;  // "http://127.0.0.1:8080"
   bool has_keys() const;
-  // An interrupt has come: new requests are refused.
+  // After an interrupt: new requests are rejected.
   bool is_stopping() const;
-  // Until there is an interrupt(); what has been asked by then is still answered, for a while.
+  // Runs until interrupt(); requests in flight are still answered, for a limited time.
   void run();
-  // Requests by path and status, as Prometheus reads them.
+  // Requests by path and status, in Prometheus's format.
   std::string metrics() const;
 
  private:

@@ -7,7 +7,7 @@ namespace {
 
 using Status = const QueueStatus&;
 
-// One figure of every model that generates text.
+// One metric of every model that generates text.
 template <class Figure>
 void add_figure(MetricPage& page, const ServedModels& models, const char* name, const char* kind,
                 const char* help, const Figure& figure) {

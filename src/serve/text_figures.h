@@ -1,5 +1,5 @@
-// Figures of the texts that one model made, under the names and with the buckets of vLLM, so that its
-// dashboards and rules for scaling work.
+// Metrics of the texts that one model generated, with vLLM's names and buckets, so that its dashboards and
+// scaling rules work.
 #pragma once
 
 #include <attend/generation_queue.h>
@@ -14,8 +14,9 @@ class TextFigures {
 
   // A request that has ended.
   void add(const QueueResult& result);
-  std::uint64_t new_tokens() const;  // so far, of requests that are over
-  // Lines for Prometheus are by figure and then by model; `write` is called for each figure of this model.
+  std::uint64_t new_tokens() const;  // so far, of ended requests
+  // Prometheus's lines are grouped by metric and then by model; `write` is called for each metric of this
+  // model.
   using Write =
       std::function<void(const char* name, const char* kind, const char* help, const std::string& lines)>;
   void write(const std::string& model, const QueueStatus& status, const Write& write) const;

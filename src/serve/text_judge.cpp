@@ -38,7 +38,7 @@ std::vector<std::vector<LabelScore>> TextJudge::classify(const std::vector<TextA
 }
 
 std::vector<std::vector<LabelScore>> TextJudge::classify_now(const std::vector<Text>& texts) {
-  std::map<Options, std::vector<std::size_t>> groups;  // that are read alike
+  std::map<Options, std::vector<std::size_t>> groups;  // texts with equal options
   for (std::size_t i = 0; i < texts.size(); ++i) groups[texts[i].options].push_back(i);
   std::vector<std::vector<LabelScore>> results(texts.size());
   for (const auto& [how, numbers] : groups) {

@@ -1,4 +1,4 @@
-// What a model says of texts and of pairs of texts: its classifier's labels, and how well two texts match.
+// What a model says about texts and pairs of texts: its classifier's labels, and how well two texts match.
 #pragma once
 
 #include "serve/served_model.h"
@@ -6,7 +6,7 @@
 
 namespace attend::serve {
 
-// How pairs are judged: by a classifier that reads both at once, or by the vectors of each.
+// Judges pairs: with a classifier that reads both at once, or by the vectors of each.
 class TextJudge {
  public:
   explicit TextJudge(ServedModel& model);
@@ -17,16 +17,16 @@ class TextJudge {
     bool truncate = true;
     auto operator<=>(const Options&) const = default;
   };
-  // All labels of each text, the best first. Texts that come at the same time are read together.
+  // All labels of each text, the best first. Texts that arrive at the same time are read together.
   std::vector<std::vector<LabelScore>> classify(const std::vector<TextAndPair>& texts,
                                                 const Options& options);
-  // By number. Error for a model without a classifier.
+  // By index. An Error for a model without a classifier.
   std::vector<std::string> labels(std::optional<std::int64_t> adapter);
-  // How well each pair matches: by the score of a classifier that has one (Options::function; by_model is
-  // sigmoid), or by the similarity of vectors that the model was trained for. Error for a classifier of
+  // How well each pair matches: the score of a classifier with a single score (Options::function; by_model is
+  // sigmoid), or the similarity of vectors for which the model was trained. An Error for a classifier with
   // several labels.
   std::vector<float> match(const std::vector<TextAndPair>& pairs, const Options& options);
-  // Tokens that are read of each.
+  // The number of tokens that are read.
   std::size_t count_tokens(const std::vector<TextAndPair>& texts, const Options& options);
 
  private:
@@ -35,13 +35,13 @@ class TextJudge {
     Options options;
   };
   std::vector<std::vector<LabelScore>> classify_now(const std::vector<Text>& texts);
-  TextClassifier* classifier();  // null: it has none
+  TextClassifier* classifier();  // null: none
 
   ServedModel& model_;
   LongestText longest_;
   std::mutex making_;
   bool tried_ = false;
-  std::string no_classifier_;  // why
+  std::string no_classifier_;  // the reason if there is none
   std::optional<TextClassifier> classifier_;
   Gathered<Text, std::vector<LabelScore>> gathered_;
 };

@@ -1,5 +1,5 @@
-// /v1/completions and /v1/chat/completions, as OpenAI's API has them: texts from a GenerationQueue, whole or
-// as they come.
+// /v1/completions and /v1/chat/completions, as in OpenAI's API: texts from a GenerationQueue, whole or
+// streamed.
 #pragma once
 
 #include "serve/served_model.h"

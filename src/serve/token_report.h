@@ -1,4 +1,4 @@
-// What is said of the tokens of a text that log-probabilities were asked for, in the forms of OpenAI's API.
+// The reported tokens of a text with log-probabilities, in the formats of OpenAI's API.
 #pragma once
 
 #include <attend/tasks.h>
@@ -11,7 +11,7 @@
 
 namespace attend::serve {
 
-// How the tokens of a model are written.
+// The names of a model's tokens.
 class TokenNames {
  public:
   explicit TokenNames(std::shared_ptr<const Tokenizer> tokenizer);
@@ -33,16 +33,16 @@ struct ReportedToken {
   std::vector<TokenScore> likeliest = {};
 };
 
-// Of one text: what is reported of its tokens, as they come.
+// Reports the tokens of one text, as they are generated.
 class TokenReport {
  public:
-  // `names` stay the caller's. `begins_text`: the first token has no text before it.
+  // The caller owns `names`. `begins_text`: the first token has no text before it.
   TokenReport(const TokenNames& names, bool is_chat, bool begins_text)
       : names_(names), is_chat_(is_chat), begins_text_(begins_text) {}
 
   void put(const ReportedToken& token);
-  std::size_t tokens() const { return tokens_; }  // that were put
-  // Of the tokens since the last call; null: there were none.
+  std::size_t tokens() const { return tokens_; }  // number of tokens that were put
+  // The report of the tokens since the last call; null: there were none.
   Json take();
 
  private:

@@ -10,7 +10,7 @@
 namespace attend::serve {
 namespace {
 
-static_assert(std::endian::native == std::endian::little);  // as numbers are sent in base64
+static_assert(std::endian::native == std::endian::little);  // numbers are sent in base64 in this order
 
 using namespace schema;  // NOLINT(google-build-using-namespace): a table of schemas
 
@@ -22,7 +22,7 @@ Json several_or_one(const Json& of) {
   return any_of({of, list(of, 1)});
 }
 
-// Tokens stand for the text that they write, as in text-embeddings-inference.
+// Tokens mean their text, as in text-embeddings-inference.
 std::string text_of_tokens(const Json& given, const Tokenizer& tokenizer) {
   std::vector<TokenId> ids;
   for (const Json& id : given) {
@@ -44,7 +44,7 @@ std::vector<std::string> read_texts(const Fields& body, const Tokenizer& tokeniz
   return texts;
 }
 
-// Which prompt the texts get, and what becomes of the vectors.
+// Which prompt the texts get, and how the vectors are processed.
 EmbedOptions read_options(const Fields& body, const Asked& asked) {
   EmbedOptions options;
   options.adapter = asked.adapter;
@@ -57,13 +57,13 @@ EmbedOptions read_options(const Fields& body, const Asked& asked) {
   if (body.has({"prompt"}) + body.has({"prompt_name"}) + body.has({"input_type"}) > 1)
     fail("expected one of prompt, prompt_name and input_type, found more");
   options.dimensions = body.maybe_integer({"dimensions"}, 1);
-  // OpenAI's vectors that are cut have the length 1 again.
+  // Like OpenAI's, truncated vectors are normalized to length 1 again.
   if (options.dimensions || body.has({"normalize"})) options.normalize = body.flag({"normalize"}, true);
   options.truncate = body.flag({"truncate"}, true);
   return options;
 }
 
-// OpenAI's own client asks for base64 and unpacks it.
+// OpenAI's own client requests base64 and decodes it.
 Json vector_json(const std::vector<float>& vector, bool packed) {
   if (!packed) return float_list(vector);
   return encode_base64({reinterpret_cast<const char*>(vector.data()), vector.size() * sizeof(float)});

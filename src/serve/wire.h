@@ -1,4 +1,4 @@
-// The bytes of one connection, whatever carries them: TCP, a Unix socket, with TLS or without.
+// The bytes of one connection over TCP or a Unix socket, with or without TLS.
 #pragma once
 
 #include <functional>
@@ -14,19 +14,19 @@ namespace attend::serve {
 using Socket = boost::asio::generic::stream_protocol::socket;
 using boost::system::error_code;
 
-// Its callbacks come from the loop, never from the call itself. One read and one write may be under way.
+// Callbacks come from the loop, never from the call itself. One read and one write may be in flight.
 class Wire {
  public:
   using Done = std::function<void(error_code error, std::size_t bytes)>;
   virtual ~Wire() = default;
-  // Comes before all else.
+  // Call it first.
   virtual void begin(Done done) = 0;
   virtual void read_some(char* data, std::size_t size, Done done) = 0;
   virtual void write(const char* data, std::size_t size, Done done) = 0;  // all of it
   virtual Socket& socket() = 0;
 
   void say_end();  // nothing more is written
-  void close();    // whatever is under way ends with an error
+  void close();    // operations in flight end with an error
 };
 
 // `tls` may be null.

@@ -1,4 +1,4 @@
-// What a request for texts asks for, in the words of OpenAI's API and in those of generation_config.json.
+// What a request for texts contains, in OpenAI's terms and in those of generation_config.json.
 #pragma once
 
 #include "formats/json.h"
@@ -14,22 +14,22 @@ struct Wishes {
   std::uint64_t seed = 0;          // drawn if the request has none
   bool stream = false, stream_usage = false;
   std::size_t texts = 1;    // for each prompt
-  std::size_t best_of = 1;  // that are made for them: the likeliest stay
+  std::size_t best_of = 1;  // generated for each; the likeliest stay
   bool echo = false;        // the prompt comes first
   bool no_new_tokens = false;
-  // How many of the likeliest tokens are named beside each; absent: no log-probabilities.
+  // How many of the likeliest tokens are reported with each; absent: no log-probabilities.
   std::optional<std::size_t> log_probabilities = {};
   std::string prefix = {}, negative_prompt = {};  // as in QueueRequest
 };
 
-// What a model does where a request says nothing.
+// A model's defaults for fields that a request leaves out.
 struct OwnSettings {
   bool samples = false;
   std::int64_t beams = 1;
   bool limits_length = false;
 };
 
-// Of a request that its endpoint has checked.
+// From a request that its endpoint has checked.
 Wishes read_wishes(const Fields& body, const OwnSettings& own);
 
 }  // namespace attend::serve

@@ -40,7 +40,8 @@ std::function<void()> encode_work(const PretrainedModel& model, const Sequences&
       Pass pass = Pass::inference();
       const TokenBatch tokens = TokenBatch::from(part);
       if (network->is_encoder_decoder()) {
-        const EncoderMemory memory = network->remember(network->encode(tokens, pass), tokens.offsets, pass);
+        const CrossAttentionKV memory =
+            network->project_kv(network->encode(tokens, pass), tokens.offsets, pass);
         network->decode(tokens, pass, &memory);
       } else {
         network->encoder ? network->encode(tokens, pass) : network->decode(tokens, pass);

@@ -116,7 +116,7 @@ Tensor predicting_rows(const PretrainedModel& model, const std::vector<const Sco
   const TokenBatch batch = TokenBatch::from(read);
   Tensor hidden;  // [T, d]
   if (network->is_encoder_decoder()) {
-    const EncoderMemory memory = network->remember(TokenBatch::from(sources), pass);
+    const CrossAttentionKV memory = network->project_kv(TokenBatch::from(sources), pass);
     hidden = network->decode(batch, pass, &memory);
   } else {
     hidden = network->decode(batch, pass);

@@ -52,7 +52,7 @@ Tensor hidden_of_tokens(const PretrainedModel& model, const TokenBatch& tokens, 
   Transformer network = model.network();
   if (!network->is_encoder_decoder())
     return network->decoder ? network->decode(tokens, pass) : network->encode(tokens, pass);
-  const EncoderMemory memory = network->remember(tokens, pass);
+  const CrossAttentionKV memory = network->project_kv(tokens, pass);
   TokenBatch shifted = tokens;
   shifted.ids = tokens.ids.roll(1).index_fill(0, tokens.offsets.first_rows(),
                                               model.config().integer({"decoder_start_token_id"}, {}, 0));

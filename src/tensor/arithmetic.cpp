@@ -1,4 +1,4 @@
-// Arithmetic, comparisons and choices, number by number, with broadcasting.
+// Element-wise arithmetic, comparisons and selection, with broadcasting.
 #include "tensor/loops.h"
 
 #include <fmt/ranges.h>
@@ -20,7 +20,7 @@ ScalarType promoted(ScalarType a, ScalarType b) {
     return kFloat;
   }
   if (bytes_of(a) != bytes_of(b)) return bytes_of(a) > bytes_of(b) ? a : b;
-  return kShort;  // of bytes with a sign and without
+  return kShort;  // int8 with uint8
 }
 
 ScalarType common_type(const Tensor& a, const Tensor& b) {
@@ -45,7 +45,8 @@ Dimensions broadcast(const Dimensions& a, const Dimensions& b) {
     if (size == 1)
       size = other[d];
     else if (other[d] != 1 && other[d] != size)
-      fail("[{}] and [{}] do not go together", fmt::join(a.vec(), ", "), fmt::join(b.vec(), ", "));
+      fail("the shapes [{}] and [{}] cannot be broadcast together", fmt::join(a.vec(), ", "),
+           fmt::join(b.vec(), ", "));
   }
   return shape;
 }
@@ -165,7 +166,7 @@ const Tensor& Tensor::add_(Scalar other) const {
 const Tensor& Tensor::sub_(Scalar other) const {
   return sub_(alone(other, common_type(*this, other)));
 }
-// What is written over is what the gradient of the other needs: a copy is kept then.
+// The gradient of `other` needs the values that are overwritten here, so they are copied first.
 const Tensor& Tensor::mul_(const Tensor& other) const {
   if (tracked(*this, other)) return copy_((ops::needs_gradient(other) ? clone() : *this) * other);
   into(*this, *this, other, common_type(*this, other), kMultiply);
@@ -199,8 +200,8 @@ const Tensor& Tensor::rsqrt_() const {
 const Tensor& Tensor::sign_() const {
   return copy_(sign());
 }
-const Tensor& Tensor::clamp_min_(Scalar least) const {
-  return copy_((tracked(*this) ? clone() : *this).clamp_min(least));
+const Tensor& Tensor::clamp_min_(Scalar min) const {
+  return copy_((tracked(*this) ? clone() : *this).clamp_min(min));
 }
 
 #define ATTEND_COMPARISON(name, op)                                 \
@@ -243,7 +244,8 @@ Tensor maximum(const Tensor& a, const Tensor& b) {
         return arithmetic(a, b, common_type(a, b), [](auto x, auto y) { return x != x || x > y ? x : y; });
       },
       [&](const Tensor&) {
-        return [a = Saved(a), b = Saved(b)](const Tensor& g) {  // of equals each has half
+        return [a = Saved(a), b = Saved(b)](const Tensor& g) {  // equal elements get half of the gradient
+                                                                // each
           const Tensor half = g * a().eq(b()) / 2;
           return std::vector<Tensor>{g * a().gt(b()) + half, g * a().lt(b()) + half};
         };

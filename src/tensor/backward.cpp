@@ -12,12 +12,12 @@
 namespace attend::ops {
 namespace {
 
-// A tensor that nobody else sees, and may be written to.
+// Whether no other handle sees the tensor or its memory, so that it may be overwritten.
 bool is_ours(const Tensor& t) {
   return t.handles() == 1 && t.body().data.use_count() == 1 && t.is_contiguous();
 }
 
-// x summed over what it was repeated along, and of the type of what was repeated.
+// x with the type and shape of a result: converted, and summed over the dimensions that were broadcast.
 Tensor fitted(Tensor x, const Node::Result& to) {
   if (x.type() != to.type) x = x.to(to.type);
   if (x.sizes() == Dimensions(to.sizes)) return x;
@@ -31,7 +31,7 @@ Tensor fitted(Tensor x, const Node::Result& to) {
   for (std::size_t d = 0; d < more; ++d) x = x.select(0, 0);
   if (x.sizes() == Dimensions(to.sizes)) return x;
   if (more == 0 && x.numel() == 1 && to.sizes.size() == 0) return x.reshape({});
-  fail("a gradient of [{}] for what is [{}]", fmt::join(Dimensions(from).vec(), ", "),
+  fail("a gradient has the shape [{}], but its tensor has [{}]", fmt::join(Dimensions(from).vec(), ", "),
        fmt::join(Dimensions(to.sizes).vec(), ", "));
 }
 
@@ -55,7 +55,7 @@ class Engine {
   }
 
   void begin(const Edge& edge, const Tensor& gradient) {
-    if (!edge) fail("gradients were asked of what needs none");
+    if (!edge) fail("gradients were requested of a tensor that needs none");
     explore(edge.node);
     roots_.emplace_back(edge, gradient);
   }
@@ -84,13 +84,14 @@ class Engine {
 
  private:
   struct State {
-    std::vector<Tensor> gradients;  // of the results, as far as they are there
-    std::size_t waits = 0;          // edges on which more may come
-    bool leads = false;             // to something that is wanted
+    std::vector<Tensor> gradients;  // of the results; undefined until one arrives
+    std::size_t waits = 0;          // edges from which more gradients may come
+    bool leads = false;             // whether a path leads from here to an end
     bool ready = false, explored = false;
   };
 
-  // Depth first without recursion: which nodes are reached, by how many edges, and which lead to an end.
+  // Depth first without recursion: finds the reached nodes, how many edges lead to each, and which of them
+  // lead to an end.
   void explore(const std::shared_ptr<Node>& root) {
     struct Step {
       Node* node;
@@ -133,7 +134,7 @@ class Engine {
       sum = sum + gradient;
   }
 
-  // The sum of an edge's gradients, to be written to.
+  // The sum of an edge's gradients, which the caller may write to.
   const Tensor& whole(const Edge& edge) {
     Tensor& sum = states_.at(edge.node.get()).gradients.at(edge.result);
     const Node::Result& result = edge.node->results.at(edge.result);
@@ -201,7 +202,7 @@ thread_local LeafListener* leaf_listener = nullptr;
 }  // namespace
 
 LeafListener::LeafListener(std::function<void(const void*)> arrived) : arrived_(std::move(arrived)) {
-  if (leaf_listener != nullptr) fail("gradients are told to one listener at a time");
+  if (leaf_listener != nullptr) fail("only one listener for gradients may exist at a time");
   leaf_listener = this;
 }
 
@@ -220,7 +221,8 @@ std::vector<Tensor> run_backward(const std::vector<Tensor>& outputs, const std::
     Tensor gradient = i < gradients.size() ? gradients[i] : Tensor();
     if (!gradient.defined()) {
       if (outputs[i].numel() != 1)
-        fail("gradients begin at one number, found [{}]", fmt::join(outputs[i].sizes().vec(), ", "));
+        fail("backward() needs a tensor with one number, found [{}]",
+             fmt::join(outputs[i].sizes().vec(), ", "));
       gradient = ones_like(outputs[i]);
     }
     engine.begin(edge_of(outputs[i]), gradient);
@@ -233,7 +235,7 @@ std::vector<Tensor> gradients(const std::vector<Tensor>& outputs, const std::vec
   std::vector<Tensor> found = run_backward(outputs, given, inputs, options.keeps_tape);
   for (const Tensor& t : found)
     if (!t.defined() && !options.may_be_unused)
-      fail("the gradient was asked for of something that was not used");
+      fail("a gradient was requested for a tensor that was not used");
   return found;
 }
 

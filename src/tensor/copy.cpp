@@ -123,7 +123,7 @@ void fill(const Tensor& target, Scalar value) {
   });
 }
 
-// A gradient that passes as it is; the tape gives it the type that it must have.
+// A gradient that passes unchanged; the tape converts it to the type of the input.
 Rule unchanged() {
   return [](const Tensor& g) { return std::vector<Tensor>{g}; };
 }
@@ -177,7 +177,7 @@ Tensor Tensor::to(ScalarType type) const {
 Tensor Tensor::repeat(const Dimensions& times) const {
   Tensor part = *this;
   while (part.dim() < static_cast<std::int64_t>(times.size())) part = part.unsqueeze(0);
-  // Each dimension becomes two, of which the first repeats.
+  // Each dimension becomes two; the first of them repeats.
   Dimensions doubled, shape;
   for (std::size_t d = 0; d < times.size(); ++d) {
     doubled.push_back(times[d]);
@@ -220,7 +220,7 @@ Tensor Tensor::flip(std::int64_t d) const {
 
 namespace {
 
-// x with zeros where `column - row` is on the other side of a diagonal.
+// x with zeros on one side of the diagonal `column - row = diagonal`.
 Tensor triangle(const Tensor& x, bool upper, std::int64_t diagonal) {
   const auto compute = [&] {
     const Tensor made = x.clone();
@@ -250,10 +250,10 @@ Tensor Tensor::tril(std::int64_t diagonal) const {
 
 Tensor cat(const std::vector<Tensor>& parts, std::int64_t d) {
   std::vector<Tensor> all;
-  for (const Tensor& part : parts)  // as torch has it, an empty vector goes with everything
+  for (const Tensor& part : parts)  // as in torch, an empty vector fits any other part
     if (!(part.dim() == 1 && part.numel() == 0 && parts.front().dim() != 1)) all.push_back(part);
   if (all.empty()) {
-    if (parts.empty()) fail("nothing was given to be put together");
+    if (parts.empty()) fail("cat: expected at least one tensor");
     return parts.front();
   }
   const Tensor* shaped = &all.front();
@@ -267,10 +267,10 @@ Tensor cat(const std::vector<Tensor>& parts, std::int64_t d) {
   for (const Tensor& part : all) {
     if (part.dim() == 1 && part.numel() == 0 && shaped->dim() != 1) continue;
     if (part.dim() != shaped->dim())
-      fail("tensors of {} and {} dimensions were to be put together", part.dim(), shaped->dim());
+      fail("cat: tensors of {} and {} dimensions cannot be joined", part.dim(), shaped->dim());
     for (std::size_t i = 0; i < shape.size(); ++i)
       if (i != place && part.sizes()[i] != shape[i])
-        fail("[{}] and [{}] were to be put together along dimension {}", fmt::join(part.sizes().vec(), ", "),
+        fail("cat: [{}] and [{}] cannot be joined along dimension {}", fmt::join(part.sizes().vec(), ", "),
              fmt::join(shaped->sizes().vec(), ", "), place);
     shape[place] += part.sizes()[place];
   }
@@ -311,7 +311,7 @@ Tensor with_margins(const Tensor& x, const std::vector<std::int64_t>& margins, S
       shape[shape.size() - 1 - i] += margins[2 * i] + margins[2 * i + 1];
     const Tensor made = full(shape, value, x.type());
     Tensor inside = made, kept = x;
-    for (std::size_t i = 0; i < padded; ++i) {  // fewer than none before or behind cuts
+    for (std::size_t i = 0; i < padded; ++i) {  // negative margins cut
       const auto d = static_cast<std::int64_t>(shape.size() - 1 - i);
       const std::int64_t before = margins[2 * i], behind = margins[2 * i + 1];
       const std::int64_t cut = std::max<std::int64_t>(0, -before);

@@ -1,10 +1,10 @@
-// Functions of each number.
+// Element-wise functions.
 #include "tensor/loops.h"
 
 namespace attend::ops {
 namespace {
 
-// Of the approximation by tanh.
+// The argument of tanh in the tanh approximation of GELU.
 template <class T>
 T inner_of_gelu(T x) {
   return T(0.7978845608028654) * (x + T(0.044715) * x * x * x);
@@ -110,24 +110,24 @@ Tensor Tensor::rsqrt() const {
       *this, [](auto x) { return 1 / std::sqrt(x); }, [](auto y) { return y * y * y / -2; });
 }
 
-Tensor Tensor::clamp(std::optional<Scalar> least, std::optional<Scalar> most) const {
+Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const {
   ScalarType type = body().type;
-  if (least) type = promoted(type, common_type(*this, *least));
-  if (most) type = promoted(type, common_type(*this, *most));
+  if (min) type = promoted(type, common_type(*this, *min));
+  if (max) type = promoted(type, common_type(*this, *max));
   return differentiable(
       *this,
       [&] {
-        return arithmetic(*this, *this, type, [&](auto x, auto) {  // what is not a number stays so
+        return arithmetic(*this, *this, type, [&](auto x, auto) {  // NaN stays NaN
           using T = decltype(x);
-          if (least && x < least->to<T>()) x = least->to<T>();
-          if (most && x > most->to<T>()) x = most->to<T>();
+          if (min && x < min->to<T>()) x = min->to<T>();
+          if (max && x > max->to<T>()) x = max->to<T>();
           return x;
         });
       },
-      [least, most](const Tensor& x) {
+      [min, max](const Tensor& x) {
         Tensor inside = ones_like(x);
-        if (least) inside = inside * x.ge(*least);
-        if (most) inside = inside * x.le(*most);
+        if (min) inside = inside * x.ge(*min);
+        if (max) inside = inside * x.le(*max);
         return inside;
       });
 }

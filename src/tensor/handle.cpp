@@ -11,7 +11,7 @@
 namespace attend::ops {
 namespace {
 
-// The address sanitizer watches over the ends of what malloc gives, and not of what lies in a larger piece.
+// The address sanitizer checks the bounds of what malloc returns, but not of parts of a larger block.
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool kWatched = true;
 #else
@@ -35,14 +35,14 @@ std::shared_ptr<Memory> allocate(std::int64_t bytes) try {
   }
   return memory;
 } catch (const std::bad_alloc&) {
-  throw Error(fmt::format("there is no memory for {} bytes", bytes), ErrorKind::system);
+  throw Error(fmt::format("not enough memory for {} bytes", bytes), ErrorKind::system);
 }
 
 std::int64_t product(const Dimensions& sizes) {
   std::int64_t count = 1;
   for (const std::int64_t size : sizes)
     if (size < 0 || __builtin_mul_overflow(count, size, &count))
-      throw Error(fmt::format("[{}] is no shape of a tensor", fmt::join(sizes.vec(), ", ")));
+      throw Error(fmt::format("[{}] is not a valid shape of a tensor", fmt::join(sizes.vec(), ", ")));
   return count;
 }
 
@@ -105,7 +105,7 @@ bool Tensor::is_contiguous() const {
 
 std::size_t Tensor::wrapped(std::int64_t d) const {
   const std::int64_t wrapped = d < 0 ? d + dim() : d;
-  if (wrapped < 0 || wrapped >= dim()) fail("a tensor of {} dimensions has none of number {}", dim(), d);
+  if (wrapped < 0 || wrapped >= dim()) fail("a tensor of {} dimensions has no dimension {}", dim(), d);
   return static_cast<std::size_t>(wrapped);
 }
 
@@ -120,7 +120,7 @@ void Tensor::set_data(const Tensor& other) const {
   own.type = other.type();
   own.sizes = other.body().sizes;
   own.strides = other.body().strides;
-  if (own.gradients) own.gradients->leaf.reset();  // which knows the shape
+  if (own.gradients) own.gradients->leaf.reset();  // the leaf holds a shape
 }
 
 Scalar Tensor::item() const {

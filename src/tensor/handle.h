@@ -1,9 +1,9 @@
-// A tensor: numbers of one type in memory that several tensors may share, with a shape and strides. What
-// keeps gradients is in tape.h.
+// A tensor: elements of one type in memory that several tensors may share, with a shape and strides. The
+// members for gradients are in tape.h.
 //
-// A Tensor is a handle, as a std::shared_ptr is: a const one stays with its numbers, which it may write.
-// Operations whose names end in _ write in place. Operations that PyTorch has too have its meaning, and its
-// name where that says it.
+// A Tensor is a handle, like a std::shared_ptr: a const handle always refers to the same elements, but may
+// write them. Operations whose names end in _ write in place. An operation that PyTorch has too does the same
+// as there, and has PyTorch's name if that name is clear.
 #pragma once
 
 #include "tensor/types.h"
@@ -19,7 +19,7 @@
 
 namespace attend::ops {
 
-// torch's generator of the CPU is the usual Mersenne twister. Copies share its state.
+// Like torch's CPU generator, this is the standard Mersenne Twister. Copies share its state.
 class Generator {
  public:
   explicit Generator(std::uint64_t seed)
@@ -30,7 +30,7 @@ class Generator {
   std::shared_ptr<std::mt19937> engine_;
 };
 
-// Memory that tensors share, and how often one of them was changed in place.
+// Memory that tensors share, with a count of the changes in place.
 struct Memory {
   std::byte* begin = nullptr;
   std::size_t size = 0;
@@ -45,7 +45,7 @@ struct Memory {
   }
 };
 
-struct Gradients;  // what a tensor knows of gradients (tape.h)
+struct Gradients;  // gradient state of a tensor (tape.h)
 struct Node;
 
 template <class T, std::size_t n>
@@ -69,10 +69,10 @@ class TensorAccessor {
 class Tensor {
  public:
   struct Body {
-    std::shared_ptr<std::byte> data;  // the first number; keeps the memory it lies in
-    Memory* memory = nullptr;         // which `data` keeps
+    std::shared_ptr<std::byte> data;  // the first element; keeps its memory alive
+    Memory* memory = nullptr;         // kept alive by `data`
     ScalarType type = kFloat;
-    Dimensions sizes, strides;  // strides in numbers
+    Dimensions sizes, strides;  // strides in elements
     bool needs_gradient = false;
     std::shared_ptr<Gradients> gradients = {};
   };
@@ -83,7 +83,7 @@ class Tensor {
   Tensor(Tensor&&) = default;
   Tensor& operator=(const Tensor&) & = default;
   Tensor& operator=(Tensor&&) & = default;
-  // To what is only just seen, as in x[3] = y: into its memory.
+  // Assigns through a temporary view, as in x[3] = y: writes the elements.
   void operator=(const Tensor& from) && { copy_(from); }
   void operator=(Tensor&& from) && { copy_(from); }
   void operator=(Scalar value) && { fill_(value); }
@@ -101,12 +101,12 @@ class Tensor {
   bool is_floating_point() const { return is_floating(type()); }
   bool is_contiguous() const;
   bool is_same(const Tensor& other) const { return body_ == other.body_; }
-  // Another handle of the same tensor has the same.
+  // Handles of the same tensor have the same identity.
   const void* identity() const { return body_.get(); }
   long handles() const { return body_.use_count(); }
   const std::shared_ptr<Body>& body_ptr() const { return body_; }
   void reset() { body_.reset(); }
-  // How often this memory was changed in place. Who writes through a pointer says so by bump_version.
+  // How often this memory was changed in place. Code that writes through a pointer must call bump_version.
   std::uint32_t version() const { return body().memory->version.load(std::memory_order_relaxed); }
   void bump_version() const { body().memory->version.fetch_add(1, std::memory_order_relaxed); }
 
@@ -114,11 +114,11 @@ class Tensor {
   bool needs_gradient() const { return body().needs_gradient || (body().gradients && sees_gradients()); }
   const Tensor& set_needs_gradient(bool on = true) const;
   bool is_leaf() const { return made_by() == nullptr; }
-  std::shared_ptr<Node> made_by() const;  // null: of a leaf
-  Tensor gradient() const;                // undefined: there is none
+  std::shared_ptr<Node> made_by() const;  // null for a leaf
+  Tensor gradient() const;                // undefined if there is none
   Tensor& mutable_gradient() const;
-  void backward(bool keep_graph = false) const;  // of one number
-  // Takes the other's shape, type and memory, for all who hold this tensor.
+  void backward(bool keep_graph = false) const;  // of a tensor with one element
+  // Replaces shape, type and memory by those of `other`, for all handles of this tensor.
   void set_data(const Tensor& other) const;
 
   template <class T>
@@ -141,11 +141,11 @@ class Tensor {
   T item() const {
     return item().to<T>();
   }
-  Scalar item() const;  // of a tensor with one number
+  Scalar item() const;  // of a tensor with one element
 
   // Views of the same memory.
   Tensor view(const Dimensions& shape) const;
-  Tensor view(ScalarType type) const;  // the same bytes, of another type
+  Tensor view(ScalarType type) const;  // the same bytes as another type
   Tensor narrow(std::int64_t d, std::int64_t first, std::int64_t count) const;
   Tensor slice(std::int64_t d, std::optional<std::int64_t> first = {}, std::optional<std::int64_t> end = {},
                std::int64_t step = 1) const;
@@ -166,7 +166,7 @@ class Tensor {
   std::vector<Tensor> split_with_sizes(const std::vector<std::int64_t>& sizes, std::int64_t d = 0) const;
   std::vector<Tensor> unbind(std::int64_t d = 0) const;
 
-  // Views where that is possible, else copies.
+  // Views if possible, else copies.
   Tensor reshape(const Dimensions& shape) const;
   Tensor flatten(std::int64_t first = 0, std::int64_t last = -1) const;
   Tensor unflatten(std::int64_t d, const Dimensions& shape) const;
@@ -184,7 +184,7 @@ class Tensor {
   Tensor tril(std::int64_t diagonal = 0) const;
   Tensor index_select(std::int64_t d, const Tensor& places) const;
   Tensor index(
-      const std::vector<Tensor>& places) const;  // of the first dimensions, or where one mask is true
+      const std::vector<Tensor>& places) const;  // for the first dimensions, or one mask: where it is true
   Tensor index_put(const std::vector<Tensor>& places, const Tensor& values) const;
   Tensor index_copy(std::int64_t d, const Tensor& places, const Tensor& values) const;
   Tensor index_add(std::int64_t d, const Tensor& places, const Tensor& values) const;
@@ -211,7 +211,7 @@ class Tensor {
   const Tensor& mul_(Scalar other) const;
   const Tensor& div_(const Tensor& other) const;
   const Tensor& div_(Scalar other) const;
-  const Tensor& clamp_min_(Scalar least) const;
+  const Tensor& clamp_min_(Scalar min) const;
   const Tensor& add_(Scalar other) const;
   const Tensor& sub_(Scalar other) const;
   const Tensor& lerp_(const Tensor& other, Scalar share) const;
@@ -229,7 +229,7 @@ class Tensor {
   const Tensor& normal_(double mean, double deviation, Generator generator) const;
   const Tensor& uniform_(double from, double to, Generator generator) const;
 
-  // Number by number.
+  // Element by element.
   Tensor add(const Tensor& other, Scalar factor = 1) const;
   Tensor lerp(const Tensor& other, Scalar share) const;
   Tensor mul(const Tensor& other) const;
@@ -251,10 +251,10 @@ class Tensor {
   Tensor logical_not() const;
   Tensor bitwise_and(Scalar mask) const;
   Tensor bitwise_right_shift(Scalar by) const;
-  Tensor remainder(Scalar by) const;  // of the divisor's sign
-  Tensor clamp(std::optional<Scalar> least, std::optional<Scalar> most) const;
-  Tensor clamp_min(Scalar least) const { return clamp(least, {}); }
-  Tensor clamp_max(Scalar most) const { return clamp({}, most); }
+  Tensor remainder(Scalar by) const;  // has the sign of the divisor
+  Tensor clamp(std::optional<Scalar> min, std::optional<Scalar> max) const;
+  Tensor clamp_min(Scalar min) const { return clamp(min, {}); }
+  Tensor clamp_max(Scalar max) const { return clamp({}, max); }
   Tensor eq(const Tensor& other) const;
   Tensor ne(const Tensor& other) const;
   Tensor lt(const Tensor& other) const;
@@ -270,7 +270,7 @@ class Tensor {
   Tensor logical_and(const Tensor& other) const;
   Tensor logical_or(const Tensor& other) const;
 
-  // Along dimensions, or over everything.
+  // Along dimensions, or over all elements.
   Tensor sum(std::optional<ScalarType> type = {}) const;
   Tensor sum(const Dimensions& dims, bool keep = false, std::optional<ScalarType> type = {}) const;
   Tensor sum(std::int64_t d, bool keep = false, std::optional<ScalarType> type = {}) const {
@@ -281,7 +281,7 @@ class Tensor {
   Tensor mean(std::int64_t d, bool keep = false) const;
   Tensor min() const;
   Tensor max() const;
-  std::tuple<Tensor, Tensor> max(std::int64_t d, bool keep = false) const;  // with their places
+  std::tuple<Tensor, Tensor> max(std::int64_t d, bool keep = false) const;  // with their indices
   Tensor amax(std::int64_t d, bool keep = false) const;
   Tensor argmax(std::int64_t d, bool keep = false) const;
   Tensor argmax() const { return flatten().argmax(0); }
@@ -290,17 +290,17 @@ class Tensor {
   Tensor any(std::int64_t d) const;
   Tensor all() const;
   Tensor logsumexp(std::int64_t d, bool keep = false) const;
-  Tensor norm(Scalar power, std::int64_t d, bool keep = false) const;  // of power 2
+  Tensor norm(Scalar power, std::int64_t d, bool keep = false) const;  // only power 2
   Tensor cumsum(std::int64_t d) const;
   std::tuple<Tensor, Tensor> sort(bool stable, std::int64_t d, bool descending) const;
   Tensor argsort(bool stable, std::int64_t d, bool descending) const;
   std::tuple<Tensor, Tensor> topk(std::int64_t count, std::int64_t d = -1) const;
 
   Body& body() const {
-    if (!body_) fail("a tensor that is not there was used");
+    if (!body_) fail("an undefined tensor was used");
     return *body_;
   }
-  std::size_t wrapped(std::int64_t d) const;  // -1: the last dimension
+  std::size_t wrapped(std::int64_t d) const;  // -1 means the last dimension
 
  private:
   void check_type(ScalarType wanted) const;

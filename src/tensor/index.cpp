@@ -1,4 +1,4 @@
-// Places that are numbers in another tensor.
+// Gather, scatter and selection by indices that are in another tensor.
 #include "tensor/tape.h"
 #include "tensor/walk.h"
 
@@ -8,58 +8,58 @@
 namespace attend::ops {
 namespace {
 
-// The places as numbers from 0 to size - 1; negative ones count from the end where torch lets them.
+// The indices, checked to be from 0 to size - 1; negative ones count from the end where torch allows that.
 std::vector<std::int64_t> checked(const Tensor& places, std::int64_t size, bool from_end = false) {
   if (!is_integer(places.type(), /*with_bool=*/false))
-    fail("expected places as integers, found {}", name_of(places.type()));
+    fail("expected integer indices, found {}", name_of(places.type()));
   const Tensor flat = places.to(kLong).contiguous();
   const std::int64_t* const data = flat.const_data<std::int64_t>();
   std::vector<std::int64_t> numbers(data, data + flat.numel());
   for (std::int64_t& number : numbers) {
     if (from_end && number < 0) number += size;
-    if (number < 0 || number >= size) fail("index {} is out of range for {} places", number, size);
+    if (number < 0 || number >= size) fail("index {} is out of range for size {}", number, size);
   }
   return numbers;
 }
 
 void check_values(const Tensor& values, std::int64_t d, const Tensor& places) {
-  if (values.size(d) != places.numel()) fail("{} values for {} places", values.size(d), places.numel());
+  if (values.size(d) != places.numel()) fail("{} values for {} indices", values.size(d), places.numel());
 }
 
-// f(the part of x at number i, i) for each place along d.
+// f(the part of x at index i, i) for each index along d.
 template <class F>
 void for_places(const Tensor& x, std::int64_t d, const Tensor& places, F f) {
   std::int64_t i = 0;
   for (const std::int64_t place : checked(places, x.size(d))) f(x.select(d, place), i++);
 }
 
-// For each dimension of the mask, where it is true.
+// The indices where the mask is true, one tensor for each dimension of the mask.
 std::vector<Tensor> places_in(const Tensor& mask, const Dimensions& sizes) {
   if (mask.dim() == 0 || mask.dim() > std::ssize(sizes) ||
       !(mask.sizes() == sizes.slice(0, mask.sizes().size())))
-    fail("a mask of the shape [{}] for a tensor of [{}]", fmt::join(mask.sizes().vec(), ", "),
+    fail("a mask of shape [{}] does not fit a tensor of [{}]", fmt::join(mask.sizes().vec(), ", "),
          fmt::join(sizes.vec(), ", "));
   return mask.nonzero().unbind(1);
 }
 
 void check_places(const std::vector<Tensor>& places, const Dimensions& sizes) {
   if (places.empty() || places.size() > sizes.size())
-    fail("places in {} dimensions for a tensor of {}", places.size(), sizes.size());
+    fail("indices for {} dimensions, but the tensor has {}", places.size(), sizes.size());
 }
 
-// f(element of x, element of `places`' shape): for gathers and scatters, x indexed along d.
+// f(element of x, element with `places`' shape), for gathers and scatters; x is indexed along d.
 template <class F>
 void for_gathered(const Tensor& x, std::int64_t d, const Tensor& places, const Tensor& values, F f) {
   const std::size_t w = x.wrapped(d);
-  if (places.dim() != x.dim()) fail("places of {} dimensions for a tensor of {}", places.dim(), x.dim());
+  if (places.dim() != x.dim()) fail("indices of {} dimensions for a tensor of {}", places.dim(), x.dim());
   if (values.dim() != x.dim()) fail("values of {} dimensions for a tensor of {}", values.dim(), x.dim());
   for (std::size_t i = 0; i < places.sizes().size(); ++i)
     if (places.sizes()[i] > values.sizes()[i])
-      fail("places of the shape [{}] for values of [{}]", fmt::join(places.sizes().vec(), ", "),
+      fail("indices of shape [{}] do not fit values of [{}]", fmt::join(places.sizes().vec(), ", "),
            fmt::join(values.sizes().vec(), ", "));
   for (std::size_t i = 0; i < places.sizes().size(); ++i)
     if (i != w && places.sizes()[i] > x.sizes()[i])
-      fail("places of the shape [{}] for a tensor of [{}]", fmt::join(places.sizes().vec(), ", "),
+      fail("indices of shape [{}] do not fit a tensor of [{}]", fmt::join(places.sizes().vec(), ", "),
            fmt::join(x.sizes().vec(), ", "));
   const std::vector<std::int64_t> numbers = checked(places, x.size(d));
   const Tensor order = arange(places.numel()).view(places.sizes());
@@ -103,8 +103,8 @@ Tensor selected(const Tensor& x, std::int64_t d, const std::vector<std::int64_t>
   return made;
 }
 
-// whole[.., numbers[i], ..] += values[.., i, ..]. Every thread has columns of its own, so that the order of
-// the sums is that of the numbers.
+// whole[.., numbers[i], ..] += values[.., i, ..]. Each thread owns some columns, so the order of the sums is
+// the order of the indices.
 void add_selected(const Tensor& whole, std::int64_t d, const std::vector<std::int64_t>& numbers,
                   const Tensor& values) {
   if (whole.numel() == 0 || values.numel() == 0) return;
@@ -151,7 +151,7 @@ Tensor embedding(const Tensor& table, const Tensor& ids, std::int64_t padding) {
   if (!tracked(table)) return table.index_select(0, ids).view(shape);
   std::vector<std::int64_t> numbers = checked(ids, table.size(0));
   Tensor made = selected(table, 0, numbers);
-  // Padding teaches its row nothing.
+  // The row of the padding token gets no gradient.
   record_adding(made, table, [numbers = std::move(numbers), padding](const Tensor& whole, const Tensor& g) {
     if (padding < 0) return add_selected(whole, 0, numbers, g);
     std::vector<std::int64_t> rows, places;
@@ -165,7 +165,7 @@ Tensor embedding(const Tensor& table, const Tensor& ids, std::int64_t padding) {
 Tensor Tensor::index(const std::vector<Tensor>& places) const {
   if (places.size() == 1 && places[0].type() == kBool) return index(places_in(places[0], sizes()));
   check_places(places, sizes());
-  // The first dimensions as one, of which rows are taken.
+  // The first dimensions are flattened into one, from which rows are taken.
   Dimensions shape = places[0].sizes();
   for (const Tensor& place : places) shape = broadcast(shape, place.sizes());
   Tensor row = zeros(shape, kLong);
@@ -321,7 +321,7 @@ const Tensor& Tensor::scatter_(std::int64_t d, const Tensor& places, const Tenso
 
 Tensor Tensor::scatter_reduce(std::int64_t d, const Tensor& places, const Tensor& values,
                               const char* how) const {
-  if (std::strcmp(how, "amax") != 0) fail("scatter_reduce by {} is not there", how);
+  if (std::strcmp(how, "amax") != 0) fail("scatter_reduce by {} is not supported", how);
   if (tracked(*this, values)) fail("scatter_reduce has no gradient");
   const Tensor made = clone();
   with_type(type(), [&](auto zero) {
@@ -342,7 +342,7 @@ Tensor Tensor::masked_select(const Tensor& mask) const {
 
 Tensor Tensor::nonzero() const {
   const Tensor all = to(kBool).contiguous();
-  const Dimensions steps = contiguous_strides(sizes());  // all's may be 0 where there is one number
+  const Dimensions steps = contiguous_strides(sizes());  // strides of dimensions of size 1 in `all` may be 0
   std::vector<std::int64_t> places;
   std::int64_t count = 0;
   for (std::int64_t i = 0; i < numel(); ++i) {
@@ -361,10 +361,10 @@ std::tuple<Tensor, Tensor> unique(const Tensor& x, bool) {
   return {tensor(std::vector<std::int64_t>(numbers.begin(), numbers.end())).to(x.type()), Tensor()};
 }
 
-Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t least) {
-  if (weights.defined()) fail("counts with weights are not there");
+Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t min) {
+  if (weights.defined()) fail("bincount with weights is not supported");
   const Tensor numbers = x.to(kLong).contiguous();
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(least));
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(min));
   for (std::int64_t i = 0; i < numbers.numel(); ++i) {
     const std::int64_t number = numbers.const_data<std::int64_t>()[i];
     if (number < 0) fail("expected numbers from 0 on, found {}", number);

@@ -1,12 +1,12 @@
-// Who hears of gradients as they arrive, before backward() has ended.
+// Reports gradients as they become complete, before backward() has ended.
 #pragma once
 
 #include <functional>
 
 namespace attend::ops {
 
-// While it lives, backward() on this thread tells `arrived` of each leaf (Tensor::identity()) once its
-// gradient of that pass is complete. One at a time.
+// While a LeafListener exists, backward() on this thread calls `arrived` with each leaf (Tensor::identity())
+// as soon as its gradient of that pass is complete. Only one may exist at a time.
 class LeafListener {
  public:
   explicit LeafListener(std::function<void(const void* leaf)> arrived);

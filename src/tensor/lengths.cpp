@@ -1,4 +1,4 @@
-// Lengths, and what is made of them.
+// Norms, and operations that use them.
 #include "tensor/reduce.h"
 
 #include <cmath>
@@ -39,7 +39,7 @@ double sum_of_squares(const Tensor& x) {
 
 Tensor vector_norm(const Tensor& x, Scalar power, const Dimensions& given, bool keep,
                    std::optional<ScalarType> type) {
-  if (power.to<double>() != 2) fail("lengths of power {} are not there, only 2", power.to<double>());
+  if (power.to<double>() != 2) fail("norms of power {} are not supported, only 2", power.to<double>());
   const Dimensions dims = given.empty() ? all_dims(x) : Dimensions(given);
   const ScalarType wanted = type.value_or(x.type());
   const auto compute = [&] {
@@ -53,7 +53,7 @@ Tensor vector_norm(const Tensor& x, Scalar power, const Dimensions& given, bool 
       compute,
       [&](const Tensor& y) {
         return [x = Saved(x), y = Saved::result(y), with_ones = ones_along(x, dims)](const Tensor& g) {
-          const Tensor length = y().reshape(with_ones);  // of length 0: no gradient
+          const Tensor length = y().reshape(with_ones);  // a norm of 0 gets no gradient
           const Tensor share = g.reshape(with_ones) / where(length.eq(0), ones_like(length), length);
           return std::vector<Tensor>{x() * share};
         };

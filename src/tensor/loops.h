@@ -1,5 +1,4 @@
-// Loops over numbers, one by one and with broadcasting, and the rules of their gradients. Of this folder
-// alone.
+// Element-wise loops, with broadcasting, and their gradient rules. Only this folder uses them.
 #pragma once
 
 #include "tensor/tape.h"
@@ -9,7 +8,7 @@
 
 namespace attend::ops {
 
-// out[i] = op(a[i], b[i]), of numbers of type In; out has its shape.
+// out[i] = op(a[i], b[i]) for elements of type In; out has the broadcast shape.
 template <class Out, class In, class Op>
 void loop(const Tensor& out, const Tensor& a, const Tensor& b, Op op) {
   const Tensor x = a.expand(out.sizes()), y = b.expand(out.sizes());
@@ -61,7 +60,7 @@ inline Tensor alone(Scalar value, ScalarType type) {
   return scalar_tensor(value, type);
 }
 
-// Of integers and truth values a float is computed with.
+// The floating-point type in which integers and booleans are computed.
 inline ScalarType floating(ScalarType type) {
   return is_floating(type) ? type : kFloat;
 }
@@ -73,7 +72,7 @@ inline constexpr auto kDivide = [](auto a, auto b) {
   if constexpr (std::is_floating_point_v<decltype(a)>)
     return a / b;
   else
-    return a;  // never called: of integers a float is made
+    return a;  // never called: integers are converted to float first
 };
 inline constexpr auto kEqual = [](auto a, auto b) { return a == b; };
 inline constexpr auto kUnequal = [](auto a, auto b) { return a != b; };
@@ -82,12 +81,12 @@ inline constexpr auto kLessOrEqual = [](auto a, auto b) { return a <= b; };
 inline constexpr auto kGreater = [](auto a, auto b) { return a > b; };
 inline constexpr auto kGreaterOrEqual = [](auto a, auto b) { return a >= b; };
 
-// b * factor, in the type that a and b have together.
+// b * factor, in the common type of a and b.
 inline Tensor scaled(const Tensor& a, const Tensor& b, Scalar factor) {
   return factor.to<double>() == 1 ? b : b.to(common_type(a, b)) * factor;
 }
 
-// f of each number, in floats.
+// f of each element, computed in floating point.
 template <class F>
 Tensor function(const Tensor& x, F f) {
   const Tensor from = x.to(floating(x.type())), out = empty_like(from);
@@ -104,13 +103,13 @@ Tensor function(const Tensor& x, F f) {
   return out;
 }
 
-// f of each number, which integers are already.
+// f of each element, as an integer; integers stay unchanged.
 template <class F>
 Tensor to_integers(const Tensor& x, F f) {
   return x.is_floating_point() ? function(x, f) : x.clone();
 }
 
-// f of each number, in its own type.
+// f of each element, in its own type.
 template <class F>
 Tensor same_type(const Tensor& x, F f) {
   return arithmetic(x, x, x.type(), [f](auto a, auto) { return static_cast<decltype(a)>(f(a)); });
@@ -121,13 +120,13 @@ T sigmoid_of(T x) {
   return 1 / (1 + std::exp(-x));
 }
 
-// make() where the input needs it.
+// make() if the input needs a gradient.
 template <class Make>
 Tensor wanted_from(bool needs, const Make& make) {
   return needs ? make() : Tensor();
 }
 
-// A function of each number, whose gradient is g times slope(x).
+// An element-wise function whose gradient is g times slope(x).
 template <class Compute, class Slope>
 Tensor differentiable(const Tensor& x, const Compute& compute, const Slope& slope) {
   return with_rule(
@@ -138,7 +137,7 @@ Tensor differentiable(const Tensor& x, const Compute& compute, const Slope& slop
       x);
 }
 
-// The same with the slope as a function of numbers. What only one of the two needs the other is not kept for.
+// The same with the slope as a function of one element. A tensor that only the other form needs is not kept.
 template <class F, class Slope>
 Tensor of_input(const Tensor& x, const F& f, const Slope& slope) {
   return with_rule([&] { return function(x, f); },
@@ -160,7 +159,7 @@ Tensor of_result(const Tensor& x, const F& f, const Slope& slope) {
                    x);
 }
 
-// What has steps and no slopes.
+// A step function: its gradient is zero.
 template <class Compute>
 Tensor flat(const Tensor& x, const Compute& compute) {
   return with_rule(

@@ -18,7 +18,7 @@ Tensor cross_entropy_loss(const Tensor& scores, const Tensor& labels, const Tens
   Dimensions shape = scores.sizes();
   shape.erase(scores.wrapped(1));
   if (!(labels.sizes() == Dimensions(shape)))
-    fail("labels of the shape [{}] for scores of [{}]", fmt::join(labels.sizes().vec(), ", "),
+    fail("labels of shape [{}] do not fit scores of [{}]", fmt::join(labels.sizes().vec(), ", "),
          fmt::join(scores.sizes().vec(), ", "));
   const Tensor logs = log_softmax(scores, 1), counted = labels.ne(ignored);
   const Tensor places = where(counted, labels, 0);
@@ -27,7 +27,7 @@ Tensor cross_entropy_loss(const Tensor& scores, const Tensor& labels, const Tens
     share = where(counted, weight.index_select(0, places.flatten()).view(places.sizes()), 0);
     own = own * share;
   }
-  // Without smoothing no other label's score counts, which may be -inf.
+  // Without smoothing the scores of other labels must not count: they may be -inf.
   Tensor losses = own;
   if (smoothing != 0) {
     Tensor all = logs;
@@ -44,7 +44,7 @@ Tensor cross_entropy_loss(const Tensor& scores, const Tensor& labels, const Tens
 
 Tensor binary_cross_entropy_with_logits(const Tensor& scores, const Tensor& wanted, const Tensor& weight,
                                         const Tensor& positive, std::int64_t reduction) {
-  // max(-x, 0) + log(1 + exp(-|x|)), whose slope at 0 is that of the logistic function.
+  // max(-x, 0) + log(1 + exp(-|x|)); at 0 the slope is that of the logistic function.
   const Tensor softplus = logaddexp(scores.neg(), zeros_like(scores));
   Tensor losses = positive.defined() ? (1 - wanted) * scores + ((positive - 1) * wanted + 1) * softplus
                                      : scores - scores * wanted + softplus;

@@ -1,4 +1,4 @@
-// A tree of named parameters, as PyTorch's Module is.
+// A tree of named parameters, like PyTorch's Module.
 #pragma once
 
 #include "tensor/ops.h"
@@ -11,7 +11,7 @@
 
 namespace attend::ops {
 
-// Names and values in the order in which they came.
+// Names and values in insertion order.
 template <class Value>
 class OrderedDict {
  public:
@@ -34,7 +34,7 @@ class OrderedDict {
   std::size_t size() const { return items_.size(); }
   bool is_empty() const { return items_.empty(); }
   Value& insert(std::string key, Value value) {
-    if (contains(key)) fail("'{}' is there twice", key);
+    if (contains(key)) fail("the name '{}' exists already", key);
     return items_.emplace_back(std::move(key), std::move(value)).value();
   }
   const Value* find(const std::string& key) const {
@@ -103,7 +103,7 @@ class Module : public std::enable_shared_from_this<Module> {
   OrderedDict<std::shared_ptr<Module>> children_;
 };
 
-// A module that is made with its holder, and shared by the holder's copies.
+// Holds a module and creates it; copies of the holder share the module.
 template <class Contained>
 class ModuleHolder {
  public:

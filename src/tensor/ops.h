@@ -1,4 +1,4 @@
-// Functions of tensors. Those that PyTorch has too have its meaning.
+// Functions of tensors. A function that PyTorch has too does the same as there.
 #pragma once
 
 #include "tensor/handle.h"
@@ -9,7 +9,7 @@
 
 namespace attend::ops {
 
-// Made.
+// Creation.
 Tensor empty(const Dimensions& shape, ScalarType type = kFloat);
 Tensor zeros(const Dimensions& shape, ScalarType type = kFloat);
 Tensor ones(const Dimensions& shape, ScalarType type = kFloat);
@@ -51,25 +51,26 @@ inline Tensor tensor(std::initializer_list<double> values, std::optional<ScalarT
   return tensor(std::vector<float>(values.begin(), values.end()), type);
 }
 
-// Put together.
+// Joining.
 Tensor cat(const std::vector<Tensor>& parts, std::int64_t d = 0);
 Tensor stack(const std::vector<Tensor>& parts, std::int64_t d = 0);
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, Scalar b);
-// The numbers before and behind each dimension, from the last one on.
+// Pads with `value`: the number of elements before and after each dimension, starting with the last
+// dimension.
 Tensor with_margins(const Tensor& x, const std::vector<std::int64_t>& margins, Scalar value = 0);
 Tensor embedding(const Tensor& table, const Tensor& ids, std::int64_t = -1);
 Tensor repeat_interleave(const Tensor& times);
-Tensor alias(const Tensor& x);  // another tensor of the same memory, on the tape too
+Tensor alias(const Tensor& x);  // another tensor with the same memory, also on the tape
 inline Tensor argsort(const Tensor& x, bool stable, std::int64_t d, bool descending) {
   return x.argsort(stable, d, descending);
 }
 inline std::tuple<Tensor, Tensor> topk(const Tensor& x, std::int64_t count, std::int64_t d) {
   return x.topk(count, d);
 }
-std::tuple<Tensor, Tensor> unique(const Tensor& x, bool sorted);  // the second is not made
+std::tuple<Tensor, Tensor> unique(const Tensor& x, bool sorted);  // the second tensor is not computed
 
-// Number by number.
+// Element by element.
 Tensor sin(const Tensor& x);
 Tensor cos(const Tensor& x);
 Tensor tanh(const Tensor& x);
@@ -104,8 +105,8 @@ inline Tensor log(const Tensor& x) {
 inline Tensor square(const Tensor& x) {
   return x.square();
 }
-inline Tensor clamp(const Tensor& x, Scalar least, Scalar most) {
-  return x.clamp(least, most);
+inline Tensor clamp(const Tensor& x, Scalar min, Scalar max) {
+  return x.clamp(min, max);
 }
 
 // Along a dimension.
@@ -128,10 +129,12 @@ inline Tensor mm(const Tensor& a, const Tensor& b) {
 Tensor addmm(const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta = 1, Scalar alpha = 1);
 void addmm_out(Tensor& out, const Tensor& c, const Tensor& a, const Tensor& b, Scalar beta = 1);
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+// Only stride 1 and dilation 1.
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::int64_t stride,
-              std::int64_t padding, std::int64_t dilation, std::int64_t groups);  // of stride, dilation 1
-std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& x, bool full_matrices);      // an Error
-Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t least);
+              std::int64_t padding, std::int64_t dilation, std::int64_t groups);
+// Of a matrix; full_matrices must be false.
+std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& x, bool full_matrices);
+Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t min);
 Tensor pixel_shuffle(const Tensor& x, std::int64_t by);
 Tensor resize_bicubic(const Tensor& x, const Dimensions& size, bool align_corners);
 

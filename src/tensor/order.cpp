@@ -55,7 +55,7 @@ std::tuple<Tensor, Tensor> Tensor::sort(bool stable, std::int64_t d, bool descen
 }
 
 std::tuple<Tensor, Tensor> Tensor::topk(std::int64_t count, std::int64_t d) const {
-  if (count > size(d)) fail("the {} largest of {} numbers were asked for", count, size(d));
+  if (count > size(d)) fail("topk: k is {}, but there are {} numbers", count, size(d));
   const Tensor from = transpose(d, -1).contiguous();
   Dimensions shape = from.sizes();
   const std::int64_t length = from.size(-1), rows = length > 0 ? from.numel() / length : 0;

@@ -1,11 +1,11 @@
-// A product of matrices, as the kernels want it described, of tensors of either kind.
+// Describes a product of tensors as a kernels::MatrixProduct.
 #pragma once
 
 #include "kernels/kernels.h"
 
 namespace attend {
 
-// C = A B of float32, all but B: a [m, k] of any strides, c [m, n] with its columns behind each other.
+// C = A B in float32, everything but B: a [m, k] with any strides, c [m, n] with contiguous columns.
 template <class Tensor>
 kernels::MatrixProduct product_of(const Tensor& a, const Tensor& c) {
   kernels::MatrixProduct m;
@@ -20,8 +20,8 @@ kernels::MatrixProduct product_of(const Tensor& a, const Tensor& c) {
   return m;
 }
 
-// What the kernels do behind a product: activation(. + bias) + residual. Both may be undefined; their numbers
-// lie behind each other, but for the rows of the residual.
+// What the kernels do after a product: activation(. + bias) + residual. Both may be undefined. Their elements
+// are contiguous, except that rows of the residual may be apart.
 template <class Product, class Tensor>
 void finish_with(Product& m, const Tensor& bias, kernels::Activation activation, const Tensor& residual) {
   if (bias.defined()) m.bias = bias.template const_data<float>();
@@ -32,7 +32,7 @@ void finish_with(Product& m, const Tensor& bias, kernels::Activation activation,
   }
 }
 
-// B [k, n] where it lies, of any strides but 0 for its rows, which would mean that it is packed.
+// B [k, n] in place, with any strides; the row stride must not be 0, which would mean a packed B.
 template <class Tensor>
 void point_at(kernels::MatrixProduct& m, const Tensor& b) {
   m.b = b.template const_data<float>();

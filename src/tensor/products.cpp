@@ -1,4 +1,4 @@
-// Products of matrices, and what is made of them.
+// Products of matrices, and operations that are made of them.
 #include "base/parallel.h"
 #include "tensor/product.h"
 #include "tensor/tape.h"
@@ -11,7 +11,7 @@
 namespace attend::ops {
 namespace {
 
-// Row by row of C, over rows of B: what is not hot, and what kernels are compared with.
+// Row by row of C, over rows of B. Not for hot code; tests compare kernels with it.
 void multiply_doubles(const Tensor& c, const Tensor& a, const Tensor& b) {
   const Tensor rows = b.contiguous();
   const std::int64_t depth = a.size(1), columns = c.size(1);
@@ -33,10 +33,10 @@ void multiply_doubles(const Tensor& c, const Tensor& a, const Tensor& b) {
                });
 }
 
-// c [m, n], whose rows lie anywhere, = a [m, k] b [k, n]; on all threads, or on this one.
+// c [m, n] = a [m, k] b [k, n], with rows of c at any stride; on all threads (at_once) or on this one.
 void multiply(const Tensor& c, const Tensor& a, const Tensor& b, bool at_once) {
   if (a.size(1) != b.size(0))
-    fail("[{}] and [{}] are no factors of a product", fmt::join(a.sizes().vec(), ", "),
+    fail("the shapes [{}] and [{}] do not fit a matrix product", fmt::join(a.sizes().vec(), ", "),
          fmt::join(b.sizes().vec(), ", "));
   if (c.numel() == 0) return;
   if (a.size(1) == 0) {
@@ -57,7 +57,7 @@ void multiply(const Tensor& c, const Tensor& a, const Tensor& b, bool at_once) {
                });
 }
 
-// Of two matrices, or of batches of them, of one type.
+// The product of two matrices or of batches of matrices, of one type.
 Tensor batched(const Tensor& a, const Tensor& b) {
   const Dimensions left = a.sizes(), right = b.sizes();
   Dimensions shape = broadcast(left.slice(0, left.size() - 2), right.slice(0, right.size() - 2));
@@ -86,12 +86,12 @@ Tensor batched(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
-  if (a.dim() == 0 || b.dim() == 0) fail("a product of matrices needs dimensions");
+  if (a.dim() == 0 || b.dim() == 0) fail("a matrix product needs tensors with dimensions");
   if (b.dim() == 1) return matmul(a, b.unsqueeze(1)).squeeze(-1);
   if (a.dim() == 1) return matmul(a.unsqueeze(0), b).squeeze(-2);
   const ScalarType type = promoted(a.type(), b.type());
   if (a.type() != type || b.type() != type) return matmul(a.to(type), b.to(type));
-  // Rows of many matrices that meet the same one are rows of one matrix.
+  // If one matrix multiplies the rows of many matrices, they are rows of one matrix.
   if (a.dim() > 2 && b.dim() == 2 && a.is_contiguous()) {
     Dimensions shape = a.sizes();
     shape[shape.size() - 1] = b.size(1);
@@ -130,7 +130,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::int64_t stride,
               std::int64_t padding, std::int64_t dilation, std::int64_t groups) {
   if (stride != 1 || dilation != 1)
-    fail("convolutions of stride {}, dilation {} are not there", stride, dilation);
+    fail("convolutions of stride {}, dilation {} are not supported", stride, dilation);
   const std::int64_t width = weight.size(1), kernel = weight.size(2), out = weight.size(0) / groups;
   const Tensor padded = with_margins(x, {padding, padding});  // [N, C, L + 2 p]
   const std::int64_t length = padded.size(2) - kernel + 1;
@@ -138,7 +138,7 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::in
   for (std::int64_t n = 0; n < x.size(0); ++n) {
     std::vector<Tensor> parts;
     for (std::int64_t g = 0; g < groups; ++g) {
-      std::vector<Tensor> shifted;  // what each place of the kernel sees
+      std::vector<Tensor> shifted;  // what each position of the kernel sees
       for (std::int64_t k = 0; k < kernel; ++k)
         shifted.push_back(padded[n].narrow(0, g * width, width).narrow(1, k, length));
       const Tensor seen = stack(shifted, 1).flatten(0, 1);  // [C * kernel, L]
@@ -160,7 +160,7 @@ Tensor pixel_shuffle(const Tensor& x, std::int64_t by) {
 
 namespace {
 
-// The weights of the four neighbours of a place between the second and the third (Keys 1981, a = -0.75).
+// The weights of the four neighbours of a point between the second and the third (Keys 1981, a = -0.75).
 std::array<float, 4> cubic(float t) {
   constexpr float a = -0.75f;
   const auto near = [](float x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
@@ -168,7 +168,7 @@ std::array<float, 4> cubic(float t) {
   return {far(t + 1), near(t), near(1 - t), far(2 - t)};
 }
 
-// Along the last dimension, to `size` places: f(place of the result, one that it sees, how much) for all.
+// Along the last dimension, to `size` elements: calls f(index of the result, index of an input, weight).
 template <class F>
 void for_resampled(std::int64_t length, std::int64_t size, const F& f) {
   const float scale = static_cast<float>(length) / static_cast<float>(size);
@@ -214,7 +214,7 @@ Tensor resampled(const Tensor& x, std::int64_t size) {
 }  // namespace
 
 Tensor resize_bicubic(const Tensor& x, const Dimensions& size, bool align_corners) {
-  if (align_corners) fail("resampling with aligned corners is not there");
+  if (align_corners) fail("resampling with aligned corners is not supported");
   return resampled(resampled(x, size[1]).transpose(2, 3), size[0]).transpose(2, 3).contiguous();
 }
 

@@ -17,18 +17,18 @@ Tensor randperm(std::int64_t count, Generator generator, ScalarType type) {
   return made.to(type);
 }
 
-Tensor randint(std::int64_t least, std::int64_t end, const Dimensions& shape, Generator generator,
+Tensor randint(std::int64_t min, std::int64_t end, const Dimensions& shape, Generator generator,
                ScalarType type) {
   const Tensor made = empty(shape, kLong);
   for (std::int64_t i = 0; i < made.numel(); ++i)
     made.data<std::int64_t>()[i] =
-        least + static_cast<std::int64_t>(generator.random() % static_cast<std::uint64_t>(end - least));
+        min + static_cast<std::int64_t>(generator.random() % static_cast<std::uint64_t>(end - min));
   return made.to(type);
 }
 
 namespace {
 
-// Of the last bits of what the generator gives, as torch takes them.
+// From the last 24 bits of the generator's output, as in torch.
 float uniform_float(Generator& generator) {
   return static_cast<float>(generator.random() & 0xffffff) * 0x1p-24f;
 }
@@ -37,7 +37,7 @@ double uniform_double(Generator& generator) {
   return static_cast<double>(((high << 32) | low) & 0x1fffffffffffff) * 0x1p-53;
 }
 
-// Sixteen uniform numbers become normal ones (Box & Muller 1958): number i and i + 8 make two.
+// Turns sixteen uniform numbers into normal ones (Box & Muller 1958); elements i and i + 8 make two.
 void make_normal(float* x, double mean, double deviation) {
   for (int i = 0; i < 8; ++i) {
     const float radius = std::sqrt(-2 * std::log(1 - x[i])), angle = 6.2831853f * x[i + 8];
@@ -46,7 +46,7 @@ void make_normal(float* x, double mean, double deviation) {
   }
 }
 
-// A tensor that is to be drawn, contiguous and of floats.
+// Fills a floating-point tensor with random numbers through contiguous memory.
 template <class Draw>
 const Tensor& drawn(const Tensor& x, const Draw& draw) {
   const Tensor made = empty(x.sizes(), kFloat);
@@ -56,7 +56,7 @@ const Tensor& drawn(const Tensor& x, const Draw& draw) {
 
 }  // namespace
 
-// torch's numbers, but for the last bits of the functions in them.
+// The same numbers as torch, except for the last bits of log, sin and cos.
 const Tensor& Tensor::normal_(double mean, double deviation, Generator generator) const {
   return drawn(*this, [&](float* to, std::int64_t count) {
     if (count >= 16) {

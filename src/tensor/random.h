@@ -1,4 +1,4 @@
-// torch's random numbers, for watermarks, which must be those of others, and for weights that are drawn.
+// torch's random numbers. Watermarks need exactly these, and initialized weights use them too.
 #pragma once
 
 #include "tensor/handle.h"
@@ -17,7 +17,7 @@ inline Generator createCPUGenerator(std::uint64_t seed) {
 }  // namespace detail
 
 Tensor randperm(std::int64_t count, Generator generator, ScalarType type);
-Tensor randint(std::int64_t least, std::int64_t end, const Dimensions& shape, Generator generator,
+Tensor randint(std::int64_t min, std::int64_t end, const Dimensions& shape, Generator generator,
                ScalarType type);
 
 }  // namespace attend::ops

@@ -1,4 +1,4 @@
-// Sums, extremes and truths along dimensions.
+// Sums, extremes and boolean reductions along dimensions.
 #include "tensor/reduce.h"
 
 #include <fmt/ranges.h>
@@ -8,13 +8,13 @@ namespace {
 
 template <class F>
 Tensor extreme(const RowsAlong& rows, bool keep, F better) {
-  if (rows.length == 0) fail("nothing has no largest number");
+  if (rows.length == 0) fail("an empty tensor has no maximum");
   return with_type(rows.x.type(), [&](auto zero) {
     using T = decltype(zero);
     return reduce<T>(rows, keep, [&](std::int64_t i) {
       const T* const row = rows.x.const_data<T>() + i * rows.length;
-      // Several at a time, which the compiler makes one instruction; what is not a number is looked for
-      // apart.
+      // Several lanes at a time, which the compiler turns into vector instructions; NaN is searched for
+      // separately.
       constexpr std::int64_t kLanes = 16;
       std::array<T, kLanes> best;
       best.fill(row[0]);
@@ -62,7 +62,7 @@ RowsAlong rows_along(const Tensor& x, const Dimensions& dims) {
     order.push_back(static_cast<std::int64_t>(d));
     rows.length *= x.sizes()[d];
   }
-  // Of everything, the numbers as they lie in memory: no result depends on their order.
+  // Over everything: in memory order, because no result depends on the order.
   if (dims.size() == x.sizes().size())
     std::stable_sort(order.begin(), order.end(),
                      [&](std::int64_t a, std::int64_t b) { return x.stride(a) > x.stride(b); });
@@ -72,7 +72,7 @@ RowsAlong rows_along(const Tensor& x, const Dimensions& dims) {
 
 namespace {
 
-// What was reduced to `shape` (1 where a dimension was reduced), as large as it was.
+// Broadcasts what was reduced to `with_ones` (1 for each reduced dimension) back to the shape `whole`.
 Tensor spread(const Tensor& g, const Dimensions& with_ones, const Dimensions& whole) {
   return g.reshape(with_ones).expand(whole);
 }
@@ -84,7 +84,7 @@ Sum<T> row_sum(const T* row, std::int64_t length) {
   return sum;
 }
 
-// The sum of a long row, cut at places that do not depend on the threads.
+// The sum of a long row, split at positions that do not depend on the number of threads.
 template <class T>
 Sum<T> long_row_sum(const T* row, std::int64_t length) {
   constexpr std::int64_t kPiece = 1 << 16;
@@ -99,12 +99,12 @@ Sum<T> long_row_sum(const T* row, std::int64_t length) {
   return row_sum(sums.data(), pieces);
 }
 
-// Sums over the rows of x [rows, columns], column by column.
+// The sum of each column of x [rows, columns].
 template <class T>
 Tensor column_sums(const T* x, std::int64_t rows, std::int64_t columns) {
   const Tensor sums = empty({columns}, scalar_type_of<Sum<T>>());
   Sum<T>* const to = sums.data<Sum<T>>();
-  constexpr std::int64_t kBlock = 256;  // columns, whose sums stay close
+  constexpr std::int64_t kBlock = 256;  // columns at a time, so that their sums stay in the cache
   const std::int64_t blocks = (columns + kBlock - 1) / kBlock;
   const std::int64_t grain = 1 + 64 / std::max<std::int64_t>(1, rows);
   parallel_for(static_cast<std::size_t>(blocks), static_cast<std::size_t>(grain),
@@ -125,7 +125,7 @@ Tensor column_sums(const T* x, std::int64_t rows, std::int64_t columns) {
 
 Tensor sum_of(const Tensor& x, const Dimensions& dims, bool keep, ScalarType wanted) {
   const Tensor given = x.to(is_floating(x.type()) ? wanted : x.type());
-  std::size_t leading = 0;  // do the dimensions stand first?
+  std::size_t leading = 0;  // whether the reduced dimensions come first
   while (leading < dims.size() && given.wrapped(dims[leading]) == leading) ++leading;
   const bool columns = leading == dims.size() && leading > 0 && leading < given.sizes().size() &&
                        given.numel() > 0 && given.is_contiguous();
@@ -156,7 +156,7 @@ Tensor sum_of(const Tensor& x, const Dimensions& dims, bool keep, ScalarType wan
   });
 }
 
-// The rule of what picks one number along dimensions: those that are like it share its gradient.
+// The gradient rule of max and min over dimensions: equal extremes share the gradient.
 auto to_equals(const Tensor& x, const Dimensions& with_ones) {
   return [x = Saved(x), with_ones](const Tensor& y) {
     return [x, with_ones, y = Saved::result(y)](const Tensor& g) {
@@ -220,7 +220,7 @@ std::tuple<Tensor, Tensor> aminmax(const Tensor& x) {
 
 Tensor Tensor::argmax(std::int64_t d, bool keep) const {
   const RowsAlong rows = rows_along(*this, Dimensions(d));
-  if (rows.length == 0) fail("nothing has no largest number");
+  if (rows.length == 0) fail("an empty tensor has no maximum");
   return with_type(type(), [&](auto zero) {
     using T = decltype(zero);
     return reduce<std::int64_t>(rows, keep, [&](std::int64_t i) {

@@ -1,4 +1,4 @@
-// What computes along dimensions, of this folder alone.
+// Reductions along dimensions, for this folder only.
 #pragma once
 
 #include "base/parallel.h"
@@ -7,20 +7,20 @@
 
 namespace attend::ops {
 
-// Sums of floats are of doubles.
+// Sums of floats are computed in double.
 template <class T>
 using Sum = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
 
-// reduced(row, length) of every row.
+// reduced(row, length) for every row.
 template <class Out, class F>
 Tensor reduce(const RowsAlong& rows, bool keep, F reduced) {
   const Tensor out = empty(rows.shape(keep), scalar_type_of<Out>());
   Out* const to = out.data<Out>();
-  if (rows.count == 1) {  // whose row may be cut for threads
+  if (rows.count == 1) {  // a single row may be split among threads
     to[0] = reduced(0);
     return out;
   }
-  const std::int64_t grain = 1 + 16384 / std::max<std::int64_t>(1, rows.length);  // rows worth a thread
+  const std::int64_t grain = 1 + 16384 / std::max<std::int64_t>(1, rows.length);  // rows per thread
   parallel_for(static_cast<std::size_t>(rows.count), static_cast<std::size_t>(grain),
                [&](std::size_t begin, std::size_t end) {
                  for (auto i = static_cast<std::int64_t>(begin); i < static_cast<std::int64_t>(end); ++i)

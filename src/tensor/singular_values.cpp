@@ -6,7 +6,7 @@
 namespace attend::ops {
 
 std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& x, bool full_matrices) {
-  if (full_matrices || x.dim() != 2) fail("singular values: expected a matrix and no full bases");
+  if (full_matrices || x.dim() != 2) fail("svd: expected a matrix, and full_matrices = false");
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const Unrecorded unrecorded;
   const Tensor numbers = x.to(kDouble).contiguous();

@@ -1,4 +1,4 @@
-// Softmax, its logarithm, and the logarithm of a sum of exponentials.
+// Softmax, log-softmax and logsumexp.
 #include "kernels/kernels.h"
 #include "tensor/reduce.h"
 
@@ -7,8 +7,7 @@
 namespace attend::ops {
 namespace {
 
-// x as rows along dimension d, of each of which f or, of floats, the kernel makes one, put back into their
-// place.
+// Views x as rows along dimension d and replaces each row: by f, or by the kernel for float32.
 template <class F>
 Tensor along(const Tensor& x, std::int64_t d, void (*kernel)(float*, const float*, std::int64_t), F f) {
   if (x.dim() == 0) return along(x.unsqueeze(0), 0, kernel, f).squeeze(0);
@@ -20,7 +19,7 @@ Tensor along(const Tensor& x, std::int64_t d, void (*kernel)(float*, const float
   } else {
     const float* const from = rows.const_data<float>();
     float* const to = made.data<float>();
-    const std::int64_t grain = 1 + 4096 / std::max<std::int64_t>(1, length);  // rows worth a thread
+    const std::int64_t grain = 1 + 4096 / std::max<std::int64_t>(1, length);  // rows per thread
     parallel_for(static_cast<std::size_t>(count), static_cast<std::size_t>(grain),
                  [&](std::size_t begin, std::size_t end) {
                    for (auto i = static_cast<std::int64_t>(begin); i < static_cast<std::int64_t>(end); ++i)
@@ -32,21 +31,21 @@ Tensor along(const Tensor& x, std::int64_t d, void (*kernel)(float*, const float
 
 template <class T>
 T largest(const T* row, std::int64_t n) {
-  T most = -std::numeric_limits<T>::infinity();
+  T max = -std::numeric_limits<T>::infinity();
   for (std::int64_t j = 0; j < n; ++j)
-    if (row[j] > most || row[j] != row[j]) most = row[j];
-  return most;
+    if (row[j] > max || row[j] != row[j]) max = row[j];
+  return max;
 }
 
 template <class T>
 T log_of_sum(const T* row, std::int64_t n) {
-  const T most = largest(row, n), shift = std::isinf(most) ? 0 : most;
+  const T max = largest(row, n), shift = std::isinf(max) ? 0 : max;
   double sum = 0;
   for (std::int64_t j = 0; j < n; ++j) sum += static_cast<double>(std::exp(row[j] - shift));
   return static_cast<T>(std::log(sum)) + shift;
 }
 
-// The gradient of softmax, of its result y, or of log_softmax, row by row.
+// The gradient of softmax or log_softmax, row by row, from its result y.
 template <class T>
 void softmax_gradient(T* to, const T* y, const T* g, std::int64_t n, bool logarithms) {
   Sum<T> sum = 0;
@@ -98,9 +97,9 @@ Tensor softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) 
   const Tensor given = x.to(type.value_or(x.type()));
   return with_softmax_rule(given, d, false, [&] {
     return along(given, d, kernels::kernels().softmax, [](double* row, std::int64_t n) {
-      const double most = largest(row, n);
+      const double max = largest(row, n);
       double sum = 0;
-      for (std::int64_t j = 0; j < n; ++j) sum += row[j] = std::exp(row[j] - most);
+      for (std::int64_t j = 0; j < n; ++j) sum += row[j] = std::exp(row[j] - max);
       for (std::int64_t j = 0; j < n; ++j) row[j] /= sum;
     });
   });
@@ -114,11 +113,11 @@ Tensor log_softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> ty
   const Tensor given = x.to(type.value_or(x.type()));
   return with_softmax_rule(given, d, true, [&] {
     return along(given, d, kernels::kernels().log_softmax, [](double* row, std::int64_t n) {
-      const double most = largest(row, n);
+      const double max = largest(row, n);
       double sum = 0;
-      for (std::int64_t j = 0; j < n; ++j) sum += std::exp(row[j] - most);
+      for (std::int64_t j = 0; j < n; ++j) sum += std::exp(row[j] - max);
       const double shift = std::log(sum);
-      for (std::int64_t j = 0; j < n; ++j) row[j] = row[j] - most - shift;
+      for (std::int64_t j = 0; j < n; ++j) row[j] = row[j] - max - shift;
     });
   });
 }

@@ -13,7 +13,7 @@ thread_local bool records = true;
 std::atomic<std::uint64_t> nodes_made = 0;
 
 [[noreturn]] void fail_released() {
-  fail("gradients were asked for a second time, of what was let go after the first");
+  fail("backward() was called a second time, but the saved tensors were freed after the first");
 }
 
 struct RuleNode final : Node {
@@ -43,16 +43,16 @@ Gradients& gradients_of(const Tensor& t) {
 }
 
 void set_maker(const Tensor& result, std::shared_ptr<Node> node) {
-  if (!result.is_floating_point()) return;  // whole numbers have no gradient
+  if (!result.is_floating_point()) return;  // integers have no gradient
   node->results = {{result.sizes(), result.type()}};
   gradients_of(result).made_by = {std::move(node), 0};
   result.body().needs_gradient = true;
 }
 
-// A view of the memory of `base`, described so that the same part of another tensor of its shape can be seen.
+// Describes a view of `base`'s memory so that the same part of another tensor with its shape can be made.
 Part part_of(const Tensor& base, const Tensor& view) {
   if (!base.is_contiguous() || base.type() != view.type())
-    fail("a view of [{}] is too involved to be changed in place while gradients are recorded",
+    fail("a view of [{}] is too complex to be changed in place while gradients are recorded",
          fmt::join(base.sizes().vec(), ", "));
   const std::ptrdiff_t offset = view.body().data.get() - base.body().data.get();
   return [offset, sizes = view.body().sizes, strides = view.body().strides](const Tensor& whole) {
@@ -83,7 +83,7 @@ Recording::~Recording() {
 
 Node::Node() : number(nodes_made.fetch_add(1, std::memory_order_relaxed)) {}
 
-// A tape may be long, and nodes that let go of each other would call each other so deep.
+// A tape may be long. Without this, nodes that free each other would recurse as deep as the tape is long.
 Node::~Node() {
   thread_local std::vector<std::shared_ptr<Node>>* waiting = nullptr;
   const auto give = [&](std::vector<std::shared_ptr<Node>>& to) {
@@ -105,12 +105,12 @@ Node::~Node() {
 }
 
 void Node::add_to(const Tensor&, const Tensor&) const {
-  fail("a step of the tape that does not add was asked to");
+  fail("a node of the tape that does not support add_to was asked to add");
 }
 
 const Tensor& Saved::operator()() const {
   if (tensor_.defined() && tensor_.version() != version_)
-    fail("[{}] was changed in place, but its gradient needs what it was",
+    fail("[{}] was changed in place, but its gradient needs the old values",
          fmt::join(tensor_.sizes().vec(), ", "));
   return tensor_;
 }
@@ -118,7 +118,7 @@ const Tensor& Saved::operator()() const {
 Edge edge_of(const Tensor& t) {
   if (!needs_gradient(t)) return {};
   Gradients& own = gradients_of(t);
-  // A view of what was changed in place meanwhile is a part of what it has become.
+  // A view of memory that was changed in place later is a part of the changed tensor.
   if (own.base.defined() && own.version != t.version()) {
     own.made_by = {};
     own.version = t.version();
@@ -191,7 +191,7 @@ void record_part(const Tensor& result, const Tensor& input, Part part) {
 void begin_write(const Tensor& to) {
   const auto refuse = [](const Tensor& t) {
     if (t.body().needs_gradient && t.is_leaf())
-      fail("a leaf that needs a gradient was to be changed in place while gradients are recorded");
+      fail("a leaf that needs a gradient cannot be changed in place while gradients are recorded");
   };
   const auto& own = to.body().gradients;
   if (own && own->base.defined())
@@ -204,7 +204,7 @@ void record_write(const Tensor& to, const std::vector<Tensor>& others, Rule rule
   const auto& gradients = to.body().gradients;
   const Tensor base = gradients ? gradients->base : Tensor();
   std::vector<Edge> edges;
-  const auto before = [&](const Tensor& t) {  // what made it until now, whatever its version
+  const auto before = [&](const Tensor& t) {  // the node that made it so far, whatever its version
     return t.body().gradients ? t.body().gradients->made_by : Edge{};
   };
   edges.push_back(before(base.defined() ? base : to));
@@ -214,7 +214,7 @@ void record_write(const Tensor& to, const std::vector<Tensor>& others, Rule rule
   record(base, std::move(edges), [part, rule = std::move(rule)](const Tensor& gradient) {
     const Tensor whole = gradient.contiguous(), own = part(whole);
     std::vector<Tensor> results = rule(own);
-    if (!results.front().is_same(own)) {  // what stood there before has another gradient
+    if (!results.front().is_same(own)) {  // the overwritten values have another gradient
       const Tensor changed = whole.clone(), there = part(changed);
       if (results.front().defined())
         there.copy_(results.front());
@@ -234,7 +234,7 @@ void record_write(const Tensor& to, const std::vector<Tensor>& others, Rule rule
   own.version = to.version();
 }
 
-// A view of something that came to need gradients after the view was made.
+// A view of a tensor that started to need gradients after the view was made.
 bool Tensor::sees_gradients() const {
   return body().gradients->base.defined() && body().gradients->version != version() &&
          body().gradients->base.needs_gradient();
@@ -242,8 +242,9 @@ bool Tensor::sees_gradients() const {
 
 const Tensor& Tensor::set_needs_gradient(bool on) const {
   if (on && !is_floating_point())
-    fail("expected floating point numbers, whose gradients there are, found {}", name_of(type()));
-  if (!on && !is_leaf()) fail("a result needs the gradient that its inputs need: detach it");
+    fail("only floating-point tensors can need gradients, found {}", name_of(type()));
+  if (!on && !is_leaf())
+    fail("the result of an operation needs a gradient if its inputs do: detach it first");
   body().needs_gradient = on;
   return *this;
 }

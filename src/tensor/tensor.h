@@ -1,4 +1,4 @@
-// Tensors, their operations (ops::) and gradients: what everything that computes includes.
+// Tensors, their operations (ops::) and gradients: the header for all code that computes.
 #pragma once
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-// What a tensor's numbers are, how it is shaped, and other small values.
+// Element types, shapes and other small values of tensors.
 #pragma once
 
 #include "base/error.h"
@@ -13,7 +13,7 @@
 
 namespace attend::ops {
 
-// No memory, or sizes that no memory has.
+// Thrown if memory is exhausted, or if sizes are too large for any memory.
 struct Error : attend::Error {
   using attend::Error::Error;
 };
@@ -30,7 +30,7 @@ std::int64_t bytes_of(ScalarType type);  // bytes
 bool is_floating(ScalarType type);
 bool is_integer(ScalarType type, bool with_bool);
 
-// Sixteen bits that stand for a float.
+// The 16 bits of a half-precision float.
 struct Half {
   std::uint16_t bits = 0;
 };
@@ -52,7 +52,7 @@ constexpr ScalarType scalar_type_of() {
   if constexpr (std::is_integral_v<T> && sizeof(T) == 8) return kLong;
 }
 
-// A few numbers, one for each dimension: a shape, strides, dimensions to sum over.
+// A few integers, one for each dimension: a shape, strides, dimensions to sum over.
 class Dimensions {
  public:
   static constexpr std::size_t kMax = 8;
@@ -86,7 +86,7 @@ class Dimensions {
   std::int64_t front() const { return values_[0]; }
   std::int64_t back() const { return values_[size_ - 1]; }
   std::vector<std::int64_t> vec() const { return {begin(), end()}; }
-  // Those from `first` on, or `count` of them.
+  // The dimensions from `first` on, or `count` of them.
   Dimensions slice(std::size_t first) const { return slice(first, size_ - first); }
   Dimensions slice(std::size_t first, std::size_t count) const { return {begin() + first, count}; }
   bool operator==(const Dimensions& other) const {

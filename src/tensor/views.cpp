@@ -1,4 +1,4 @@
-// The same memory, seen otherwise.
+// Views: the same memory with another shape or strides.
 #include "tensor/tape.h"
 #include "tensor/walk.h"
 
@@ -19,7 +19,7 @@ Tensor view_of(const Tensor& x, const Dimensions& sizes, const Dimensions& strid
   return Tensor(std::move(body));
 }
 
-// All of x, seen otherwise; rule turns a gradient of what is seen into one of x.
+// A view of all of x; rule turns a gradient of the view into one of x.
 template <class Rule>
 Tensor whole_of(const Tensor& x, const Dimensions& sizes, const Dimensions& strides, const Rule& rule) {
   Tensor seen = view_of(x, sizes, strides);
@@ -41,7 +41,7 @@ Tensor in_shape(const Tensor& x, const Dimensions& shape, const Dimensions& stri
                   [from = Dimensions(x.sizes())](const Tensor& g) { return g.reshape(from); });
 }
 
-// With the one -1 replaced by what is left.
+// The shape with -1 replaced by the remaining size.
 Dimensions whole_shape(const Tensor& x, const Dimensions& shape) {
   Dimensions whole = shape;
   std::int64_t known = 1;
@@ -50,21 +50,21 @@ Dimensions whole_shape(const Tensor& x, const Dimensions& shape) {
     if (size == -1 && open == nullptr)
       open = &size;
     else if (size < 0)
-      fail("[{}] is no shape of a tensor", fmt::join(shape.vec(), ", "));
+      fail("[{}] is not a valid shape of a tensor", fmt::join(shape.vec(), ", "));
     else
       known *= size;
   }
   if (open != nullptr) *open = known > 0 ? x.numel() / known : 0;
   if ((open != nullptr ? *open * known : known) != x.numel())
-    fail("[{}] cannot be seen as [{}]", fmt::join(x.sizes().vec(), ", "), fmt::join(shape.vec(), ", "));
+    fail("[{}] cannot be viewed as [{}]", fmt::join(x.sizes().vec(), ", "), fmt::join(shape.vec(), ", "));
   return whole;
 }
 
-// Strides with which x's memory has the shape, if there are any.
+// The strides with which x's memory has this shape, if they exist.
 std::optional<Dimensions> strides_for(const Tensor& x, const Dimensions& shape) {
   if (x.is_contiguous() || x.numel() == 0) return contiguous_strides(shape);
   Dimensions strides = shape;
-  // From behind: runs of x's dimensions that lie behind each other are cut anew.
+  // From the last dimension: runs of x's dimensions that are contiguous are divided anew.
   std::int64_t next = static_cast<std::int64_t>(shape.size()) - 1;
   std::int64_t run = 1, step = x.strides().back(), cut = 1;
   for (std::int64_t d = x.dim() - 1; d >= 0; --d) {
@@ -91,14 +91,15 @@ Tensor Tensor::view(const Dimensions& shape) const {
   const Dimensions whole = whole_shape(*this, shape);
   const auto strides = strides_for(*this, whole);
   if (!strides)
-    fail("[{}] does not lie in memory as [{}]", fmt::join(sizes().vec(), ", "), fmt::join(shape.vec(), ", "));
+    fail("the memory of [{}] cannot be viewed as [{}]", fmt::join(sizes().vec(), ", "),
+         fmt::join(shape.vec(), ", "));
   return in_shape(*this, whole, *strides);
 }
 
 Tensor Tensor::view(ScalarType type) const {
   const std::int64_t from = element_size(), to = bytes_of(type);
   if (!is_contiguous() || dim() == 0 || size(-1) * from % to != 0)
-    fail("[{}] of {} cannot be seen as {}", fmt::join(sizes().vec(), ", "), name_of(body().type),
+    fail("[{}] of {} cannot be viewed as {}", fmt::join(sizes().vec(), ", "), name_of(body().type),
          name_of(type));
   Dimensions shape = body().sizes;
   shape[shape.size() - 1] = size(-1) * from / to;
@@ -117,7 +118,7 @@ Tensor Tensor::narrow(std::int64_t d, std::int64_t first, std::int64_t count) co
   const std::size_t w = wrapped(d);
   if (first < 0) first += size(d);
   if (first < 0 || count < 0 || first + count > size(d))
-    fail("of {} places, {} from number {} on were asked for", size(d), count, first);
+    fail("narrow: the size is {}, but {} elements from index {} were requested", size(d), count, first);
   Dimensions shape = body().sizes;
   shape[w] = count;
   return part_of(*this, shape, body().strides, first * stride(d),
@@ -126,7 +127,7 @@ Tensor Tensor::narrow(std::int64_t d, std::int64_t first, std::int64_t count) co
 
 Tensor Tensor::slice(std::int64_t d, std::optional<std::int64_t> first, std::optional<std::int64_t> end,
                      std::int64_t step) const {
-  if (step < 1) fail("expected a step forward, found {}", step);
+  if (step < 1) fail("expected a positive step, found {}", step);
   const std::size_t w = wrapped(d);
   const std::int64_t length = size(d);
   const auto within = [&](std::int64_t place) {
@@ -143,7 +144,8 @@ Tensor Tensor::slice(std::int64_t d, std::optional<std::int64_t> first, std::opt
 Tensor Tensor::select(std::int64_t d, std::int64_t place) const {
   const std::size_t w = wrapped(d);
   if (place < 0) place += size(d);
-  if (place < 0 || place >= size(d)) fail("of {} places, number {} was asked for", size(d), place);
+  if (place < 0 || place >= size(d))
+    fail("select: the size is {}, but index {} was requested", size(d), place);
   Dimensions shape = body().sizes, steps = body().strides;
   shape.erase(w);
   steps.erase(w);
@@ -159,11 +161,12 @@ Tensor Tensor::transpose(std::int64_t a, std::int64_t b) const {
 }
 
 Tensor Tensor::permute(const Dimensions& order) const {
-  if (order.size() != sizes().size()) fail("{} places for {} dimensions", order.size(), dim());
+  if (order.size() != sizes().size())
+    fail("permute: {} dimensions were given for a tensor of {}", order.size(), dim());
   Dimensions shape, steps;
   std::array<bool, Dimensions::kMax> taken{};
   for (const std::int64_t d : order) {
-    if (std::exchange(taken[wrapped(d)], true)) fail("dimension {} was given two places", d);
+    if (std::exchange(taken[wrapped(d)], true)) fail("permute: dimension {} was given twice", d);
     shape.push_back(size(d));
     steps.push_back(stride(d));
   }
@@ -174,7 +177,7 @@ Tensor Tensor::permute(const Dimensions& order) const {
 
 Tensor Tensor::unsqueeze(std::int64_t d) const {
   const auto place = static_cast<std::size_t>(d < 0 ? d + dim() + 1 : d);
-  if (place > sizes().size()) fail("a tensor of {} dimensions gets none of number {}", dim(), d);
+  if (place > sizes().size()) fail("a tensor of {} dimensions cannot get a dimension {}", dim(), d);
   Dimensions shape = body().sizes, steps = body().strides;
   const std::int64_t step = place < shape.size() ? shape[place] * steps[place] : 1;
   shape.insert(place, 1);
@@ -198,21 +201,23 @@ Tensor Tensor::squeeze() const {
 
 Tensor Tensor::expand(const Dimensions& shape) const {
   const std::size_t more = shape.size() - std::min(shape.size(), sizes().size());
-  if (shape.size() < sizes().size()) fail("{} dimensions for a tensor of {}", shape.size(), dim());
+  if (shape.size() < sizes().size())
+    fail("expand: {} sizes were given for a tensor of {} dimensions", shape.size(), dim());
   Dimensions whole = shape, steps = shape;
   for (std::size_t d = 0; d < whole.size(); ++d) {
     const std::int64_t own = d < more ? 1 : sizes()[d - more];
     if (whole[d] == -1 && d >= more) whole[d] = own;
     if (whole[d] < 0 || (own != 1 && own != whole[d]))
-      fail("[{}] cannot be repeated to [{}]", fmt::join(sizes().vec(), ", "), fmt::join(shape.vec(), ", "));
+      fail("[{}] cannot be expanded to [{}]", fmt::join(sizes().vec(), ", "), fmt::join(shape.vec(), ", "));
     steps[d] = own == 1 && whole[d] != 1 ? 0 : d < more ? 0 : strides()[d - more];
   }
-  return whole_of(*this, whole, steps, [](const Tensor& g) { return g; });  // the tape sums what is repeated
+  // The tape sums the gradients of repeated elements.
+  return whole_of(*this, whole, steps, [](const Tensor& g) { return g; });
 }
 
 Tensor Tensor::diagonal(std::int64_t offset, std::int64_t rows, std::int64_t columns) const {
   const std::size_t row = wrapped(rows), column = wrapped(columns);
-  if (row == column) fail("a diagonal lies in two dimensions");
+  if (row == column) fail("a diagonal needs two different dimensions");
   const std::int64_t below = std::max<std::int64_t>(0, -offset), beside = std::max<std::int64_t>(0, offset);
   const std::int64_t length = std::max<std::int64_t>(0, std::min(size(rows) - below, size(columns) - beside));
   const std::int64_t step = stride(rows) + stride(columns),
@@ -237,8 +242,8 @@ Tensor Tensor::detach() const {
 }
 
 std::vector<Tensor> Tensor::chunk(std::int64_t count, std::int64_t d) const {
-  if (count < 1) fail("expected one part or more, found {}", count);
-  // As torch has it, of nothing there are as many parts as were asked for.
+  if (count < 1) fail("expected at least one part, found {}", count);
+  // As in torch, an empty dimension gives as many chunks as requested.
   if (size(d) == 0) return std::vector<Tensor>(static_cast<std::size_t>(count), *this);
   const std::int64_t each = (size(d) + count - 1) / count;
   std::vector<Tensor> parts;
@@ -261,7 +266,7 @@ std::vector<Tensor> Tensor::split_with_sizes(const std::vector<std::int64_t>& si
     parts.push_back(narrow(d, first, size));
     first += size;
   }
-  if (first != size(d)) fail("parts of {} places together, of a tensor with {}", first, size(d));
+  if (first != size(d)) fail("split: the sizes add up to {}, but the tensor has {}", first, size(d));
   return parts;
 }
 
@@ -273,7 +278,7 @@ std::vector<Tensor> Tensor::unbind(std::int64_t d) const {
 
 Tensor Tensor::flatten(std::int64_t first, std::int64_t last) const {
   if (dim() == 0) return reshape({1});
-  if (wrapped(first) > wrapped(last)) fail("dimension {} does not come before {}", first, last);
+  if (wrapped(first) > wrapped(last)) fail("expected dimension {} to come before {}", first, last);
   Dimensions shape;
   for (std::size_t d = 0; d < sizes().size(); ++d) {
     if (d > wrapped(first) && d <= wrapped(last))

@@ -1,4 +1,4 @@
-// Going through tensors of any strides, for this folder's sources.
+// Iterates over tensors with any strides, for this folder's sources.
 #pragma once
 
 #include "base/parallel.h"
@@ -6,8 +6,8 @@
 
 namespace attend::ops {
 
-// f with a value of the type that the numbers have: with_type(x.type(), [&](auto zero) { using T =
-// decltype(zero); ... }).
+// Calls f with a value of the element type:
+// with_type(x.type(), [&](auto zero) { using T = decltype(zero); ... }).
 template <class F>
 decltype(auto) with_type(ScalarType type, F&& f) {
   switch (type) {
@@ -31,22 +31,22 @@ decltype(auto) with_type(ScalarType type, F&& f) {
     case kBFloat16:
       break;
   }
-  fail("tensors of type {} can be copied and converted, nothing else", name_of(type));
+  fail("tensors of type {} can only be copied and converted", name_of(type));
 }
 
 inline bool is_reduced(ScalarType type) {
   return type == kHalf || type == kBFloat16;
 }
 ScalarType promoted(ScalarType a, ScalarType b);
-// The type in which two tensors are computed with; as torch has it, one without dimensions gives way.
+// The type in which two tensors are computed. As in torch, a tensor without dimensions has less weight.
 ScalarType common_type(const Tensor& a, const Tensor& b);
 ScalarType common_type(const Tensor& a, Scalar b);
 
 Dimensions broadcast(const Dimensions& a, const Dimensions& b);
 Dimensions contiguous_strides(const Dimensions& sizes);
 
-// Calls row(starts, n, steps) for runs of n elements: where each of the N tensors begins, and how far apart
-// its elements are. Dimensions that lie behind each other in all of them are one.
+// Calls row(starts, n, steps) for runs of n elements: where each of the N tensors begins, and the step
+// between its elements. Dimensions that are contiguous in all tensors are merged.
 template <std::size_t N, class Row>
 void for_each_row(const Dimensions& sizes, const std::array<Dimensions, N>& strides, Row row) {
   Dimensions merged;
@@ -88,7 +88,7 @@ void for_each_row(const Dimensions& sizes, const std::array<Dimensions, N>& stri
   }
 }
 
-// The same on all threads where it is worth it, for rows that write only where they begin.
+// The same on all threads if that pays off, for rows that write only to their own elements.
 template <std::size_t N, class Row>
 void for_each_row_at_once(const Dimensions& sizes, const std::array<Dimensions, N>& strides, Row row) {
   constexpr std::int64_t kWorthAThread = 1 << 14;
@@ -114,12 +114,12 @@ void for_each_row_at_once(const Dimensions& sizes, const std::array<Dimensions, 
                });
 }
 
-// x with the dimensions `dims` at its end, as rows of numbers that lie behind each other.
+// x with the dimensions `dims` moved to the end, as contiguous rows.
 struct RowsAlong {
   Tensor x;  // [count, length], contiguous
   std::int64_t count, length;
   Dimensions kept;       // the shape without `dims`
-  Dimensions with_ones;  // with 1 in their place
+  Dimensions with_ones;  // the shape with 1 for each of `dims`
   Dimensions shape(bool keep) const { return keep ? with_ones : kept; }
 };
 RowsAlong rows_along(const Tensor& x, const Dimensions& dims);

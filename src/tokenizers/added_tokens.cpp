@@ -34,7 +34,7 @@ std::size_t end_of_space(std::string_view text, std::size_t at) {
   return at;
 }
 
-// The ">>fr<<" that the text begins with; empty: none.
+// The language code, such as ">>fr<<", at the start of the text; empty: none.
 std::string_view leading_language_code(std::string_view text) {
   const std::size_t end = text.starts_with(">>") ? text.find("<<") : text.npos;
   return end == text.npos ? std::string_view() : text.substr(0, end + 2);
@@ -45,7 +45,7 @@ std::string_view leading_language_code(std::string_view text) {
 AddedTokens::Matcher::Matcher(const std::vector<std::pair<std::string, TokenId>>& tokens) {
   std::vector<Trie::Entry> entries;
   for (const auto& [text, id] : tokens) {
-    if (text.empty()) continue;  // normalized away: there is nothing to find
+    if (text.empty()) continue;  // empty after normalization: nothing to find
     entries.push_back({text, id});
     if (!std::exchange(begins[static_cast<unsigned char>(text[0])], true)) beginnings += text[0];
   }
@@ -85,14 +85,14 @@ void AddedTokens::read(const Json& list, const Model& model, const Normalizer* n
     if (id > Vocabulary::most_id) fail("{}: more than {} tokens", read.source(), Vocabulary::most_id);
     if (slow && known >= 0 && known != id) renumbered_[known] = id;
     if (told != id)
-      warn("{}: the added token '{}' has id {} in the file, but gets {} as in `tokenizers`", source,
+      warn("{}: the added token '{}' has id {} in the file, but it gets {}, as in `tokenizers`", source,
            token.content, told, id);
     if (token.special) special_.emplace(token.content, true);
     ids_[token.content] = id;
     by_id_[id] = token;
     tokens.emplace_back(std::move(token), id);
   }
-  // Of two tokens with the same text the special one counts, then the earlier one.
+  // If two tokens have the same text, the special one counts, then the earlier one.
   std::vector<std::pair<std::string, TokenId>> raw, normalized;
   for (const bool special : {true, false}) {
     for (const auto& [token, id] : tokens) {
@@ -136,7 +136,7 @@ std::size_t AddedTokens::count_outside(const Vocabulary& vocabulary) const {
   return count;
 }
 
-// The longest match at the leftmost place from `at` on; at the end of the text: none.
+// The longest match at the leftmost position from `at` on; at the end of the text: none.
 AddedTokens::Match AddedTokens::next_match(std::string_view text, const Matcher& matcher,
                                            std::size_t at) const {
   for (; (at = matcher.next(text, at)) < text.size(); ++at) {
@@ -155,7 +155,7 @@ void AddedTokens::find_matches(std::string_view text, const Matcher& matcher, Em
   std::size_t done = 0;
   for (std::size_t at = 0; at < text.size();) {
     auto [begin, end, id] = next_match(text, matcher, at);
-    at = end;  // a match that is refused still hides what lies in it
+    at = end;  // a rejected match still hides matches inside it
     if (id < 0) break;
     const AddedToken& token = *find(id);
     if (token.single_word && (is_word_at_end(text.substr(0, begin)) || is_word_at_begin(text.substr(end))))
@@ -169,8 +169,8 @@ void AddedTokens::find_matches(std::string_view text, const Matcher& matcher, Em
   if (done < text.size()) emit(done, text.size(), TokenId{-1});
 }
 
-// As transformers' slow tokenizers do it: the text is cut at every match, and then a single word that has no
-// space beside it joins its neighbour, be that text or a token, which it then is no longer.
+// Like transformers' slow tokenizers: the text is cut at every match; then a single word without a space next
+// to it is joined to its neighbour, a text or a token, which is then no longer a token.
 template <class Emit>
 void AddedTokens::find_matches_slowly(std::string_view text, const Matcher& matcher, Emit emit) const {
   std::vector<Match> parts;

@@ -1,4 +1,4 @@
-// The "added_tokens" of tokenizer.json: texts that are one token whatever the model thinks of them.
+// The "added_tokens" of tokenizer.json: texts that are always one token, whatever the model says.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -22,32 +22,32 @@ namespace attend::tokenizers {
 struct AddedToken {
   std::string content;
   bool single_word = false;                      // matches only without a word character next to it
-  bool left_strip = false, right_strip = false;  // takes the white space next to it along
-  bool normalized = true;                        // its normalized form is looked for in the normalized text
+  bool left_strip = false, right_strip = false;  // includes the white space next to it
+  bool normalized = true;                        // its normalized form is searched for in the normalized text
   bool special = false;
 };
 
 class AddedTokens {
  public:
-  // The list of tokenizer.json. A token that the model knows keeps the model's id; the others are numbered
-  // from the size of the model's vocabulary on, in the order of the list, whatever ids the list says. `slow`,
-  // as transformers' slow tokenizers do it: those ids count, also where a model knows the token by another;
-  // next to a single word may stand spaces only, and the text is cut there all the same.
+  // Reads the list of tokenizer.json. A token that the model knows keeps the model's id; the others are
+  // numbered from the end of the model's vocabulary, in the order of the list, whatever ids the list gives.
+  // `slow`, like transformers' slow tokenizers: the list's ids count, even if the model has another id for a
+  // token; a single word may have only spaces next to it, and the text is cut there anyway.
   void read(const Json& list, const Model& model, const Normalizer* normalizer, const std::string& source,
             bool slow = false);
 
-  // Marian's language codes, ">>fr<<": at the start of a text or after an added token, everything up to the
-  // next "<<" is one token of the vocabulary, or else `unknown`.
+  // Marian's language codes, such as ">>fr<<": at the start of a text or after an added token, everything up
+  // to the next "<<" is one token of the vocabulary, or else `unknown`.
   void take_language_codes(const Vocabulary& vocabulary, TokenId unknown);
 
-  // A slow tokenizer's small letters: all of a text but added tokens is put into them, and then these are
-  // looked for in it. The normalizer may do so again.
+  // Lowercasing of a slow tokenizer: everything except added tokens is lowercased, and then these are
+  // searched for in the result. The normalizer may lowercase again.
   void take_lowercase(std::unique_ptr<Normalizer> lowercase) { lowercase_ = std::move(lowercase); }
 
-  // The text as pieces: added tokens, and the normalized text between them.
+  // Divides the text into pieces: added tokens, and the normalized text between them.
   void split(std::string_view text, const Normalizer* normalizer, Pieces& pieces) const;
 
-  // The list's id of the token that has this id in the model; the same id if they agree.
+  // The list's id of the token with this id in the model; the same id if they agree.
   TokenId renumbered(TokenId id) const;
   bool renumbers() const { return !renumbered_.empty(); }
 
@@ -59,7 +59,7 @@ class AddedTokens {
   Json to_json() const;
 
  private:
-  // Finds the longest of several texts at the leftmost place.
+  // Finds the longest of several texts at the leftmost position.
   struct Matcher {
     Matcher() = default;
     explicit Matcher(const std::vector<std::pair<std::string, TokenId>>& tokens);
@@ -69,11 +69,11 @@ class AddedTokens {
 
     Trie trie;
     std::array<bool, 256> begins{};  // bytes that some text begins with
-    std::string beginnings;          // the same, each once
+    std::string beginnings;          // the same bytes, each once
   };
   struct Match {
     std::size_t begin, end;
-    TokenId id;  // -1: between tokens
+    TokenId id;  // -1: text between tokens
   };
   Match next_match(std::string_view text, const Matcher& matcher, std::size_t at) const;
   template <class Emit>
@@ -93,9 +93,9 @@ class AddedTokens {
   Matcher raw_, normalized_;
   bool slow_ = false;
   std::unordered_map<TokenId, TokenId> renumbered_;
-  const Vocabulary* language_codes_ = nullptr;  // null: there are none
+  const Vocabulary* language_codes_ = nullptr;  // null: none
   TokenId unknown_language_code_ = -1;
-  std::unique_ptr<Normalizer> lowercase_;  // null: there is none
+  std::unique_ptr<Normalizer> lowercase_;  // null: none
 };
 
 }  // namespace attend::tokenizers

@@ -1,4 +1,4 @@
-// Working memory that encoding uses again and again, one set per thread that is at work.
+// Reusable memory for encoding, one set per working thread.
 #pragma once
 
 #include "tokenizers/models/model.h"
@@ -17,9 +17,9 @@ struct Scratch {
   Tokens tokens;
   ModelScratch model;
 
-  // Frees the memory that a large text has used. The word cache, which is bounded, stays.
+  // Frees memory that a large text has used. The word cache, which is limited, stays.
   void shrink() {
-    constexpr std::size_t kept = std::size_t{1} << 20;  // bytes: a text of some ten thousand words
+    constexpr std::size_t kept = std::size_t{1} << 20;  // in bytes: a text of some ten thousand words
     if (pieces.capacity_in_bytes() > kept) clear(pieces);
     if (tokens.capacity_in_bytes() > kept) clear(tokens);
     if (model.parts.capacity() * sizeof(TokenPart) > kept) clear(model.parts);
@@ -27,7 +27,7 @@ struct Scratch {
   }
 
  private:
-  // By a swap: a string keeps its memory if an empty one is assigned to it.
+  // By a swap: assigning an empty string would keep the memory.
   template <class T>
   static void clear(T& value) {
     T empty;
@@ -35,8 +35,7 @@ struct Scratch {
   }
 };
 
-// One set per thread that is working at the same time. A thread prefers the one it had last, whose cache is
-// warm.
+// One set for each thread that works at the same time. A thread prefers its last set, whose cache is warm.
 class ScratchPool {
   struct Slot {
     std::mutex mutex;
@@ -57,8 +56,8 @@ class ScratchPool {
     Scratch& scratch_;
   };
 
-  // A new thread asks for the first set, and one that finds its set taken for the first that is free: so
-  // threads that come one after another, as a server's do, share a set.
+  // A new thread tries the first set; if a thread's set is taken it uses the first free one. So threads that
+  // run one after another, as in a server, share a set.
   Lease borrow() {
     thread_local std::size_t last = 0;
     if (std::unique_lock lock(slot_at(last).mutex, std::try_to_lock); lock)

@@ -6,7 +6,7 @@
 
 namespace attend {
 
-using namespace tokenizers;  // the parts a tokenizer is made of
+using namespace tokenizers;  // the parts of a tokenizer
 namespace {
 
 Truncation read_truncation(const Json& json, const std::string& source) {
@@ -67,7 +67,7 @@ Json to_json(const Padding& padding) {
           {"pad_token", padding.token}};
 }
 
-// Does this normalizer, or a step of this sequence, put all letters into lower case?
+// Whether this normalizer, or a step of this sequence, lowercases all letters.
 bool has_lowercase(const Json& normalizer) {
   if (!normalizer.is_object()) return false;
   const std::string type = normalizer.value("type", "");

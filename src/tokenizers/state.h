@@ -19,7 +19,7 @@
 namespace attend {
 
 struct Tokenizer::State {
-  // Offsets have 32 bits, and normal forms may make a text up to 18 times as long.
+  // Offsets have 32 bits, and normal forms may make a text up to 18 times longer.
   static constexpr std::size_t most_text = std::size_t{1} << 27;
 
   State(tokenizers::TokenizerJson json, const std::string& source);
@@ -45,7 +45,7 @@ struct Tokenizer::State {
   std::set<TokenId> marked;
   std::optional<TokenId> closes_once;
   bool cleans_up = false;        // for decoded text, from the directory
-  bool needs_alignment = false;  // even if no offsets are needed
+  bool needs_alignment = false;  // even if no offsets are requested
   Json parts;                    // normalizer, pre_tokenizer, post_processor and decoder, as they were read
   mutable tokenizers::ScratchPool scratch;
 };

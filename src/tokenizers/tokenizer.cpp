@@ -1,5 +1,6 @@
-// A tokenizer as a row of parts: added tokens, normalizer, pre-tokenizer, model, truncation, post-processor,
-// padding; and back, the decoder. https://github.com/huggingface/tokenizers defines what each of them does.
+// A tokenizer is a sequence of parts: added tokens, normalizer, pre-tokenizer, model, truncation,
+// post-processor, padding; and the decoder. https://github.com/huggingface/tokenizers defines what each of
+// them does.
 #include <attend/tokenizer.h>
 
 #include "base/error.h"
@@ -24,10 +25,10 @@
 
 namespace attend {
 
-using namespace tokenizers;  // the parts a tokenizer is made of
+using namespace tokenizers;  // the parts of a tokenizer
 namespace {
 
-// Character indices for byte offsets of one text. A text of ASCII needs no table.
+// Character indices for the byte offsets of one text. ASCII text needs no table.
 class CharacterIndex {
  public:
   explicit CharacterIndex(std::string_view text) : size_(text.size()) {
@@ -106,10 +107,11 @@ TokenizerPair TokenizerPair::from_file(const std::filesystem::path& path) {
   return pair;
 }
 
-// Fills in what is asked for about one text, without special tokens. Scratch is one thread's.
+// Fills in the requested fields for one text, without special tokens. Scratch belongs to one thread.
 void Tokenizer::State::encode_sequence(std::string_view text, int sequence, Details details, Scratch& scratch,
                                        Encoding& encoding) const {
-  if (text.size() > most_text) fail("a text of {} bytes is longer than {} bytes", text.size(), most_text);
+  if (text.size() > most_text)
+    fail("a text has {} bytes, more than the maximum of {}", text.size(), most_text);
   if (const auto at = find_invalid_utf8(text)) fail("the text is not valid UTF-8 at byte {}", *at);
   Pieces& pieces = scratch.pieces;
   const bool all = details == Details::all;
@@ -117,7 +119,7 @@ void Tokenizer::State::encode_sequence(std::string_view text, int sequence, Deta
   added.split(text, normalizer.get(), pieces);
   if (pre_tokenizer) pre_tokenizer->apply(pieces);
   if (!model->reads_bytes()) pieces.write_byte_level();
-  pieces.text.append(WordCache::bytes_behind, '\0');  // which the cache of words reads
+  pieces.text.append(WordCache::bytes_behind, '\0');  // the word cache reads them
   Tokens& tokens = scratch.tokens;
   tokens.clear(all || added.renumbers());
   model->tokenize(pieces, scratch.model, tokens);
@@ -141,12 +143,12 @@ void Tokenizer::State::encode_sequence(std::string_view text, int sequence, Deta
   for (std::size_t i = 0; i < count; ++i) {
     const TokenPlace& place = tokens.places[i];
     const Piece& piece = pieces.pieces[place.piece];
-    // A word behind the vocabulary is an added token's, of that very text.
+    // A word after the vocabulary is an added token with exactly that text.
     if (place.literal || !model->vocabulary().contains(tokens.ids[i]))
       encoding.tokens.emplace_back(pieces.view(piece).substr(place.begin, place.end - place.begin));
     else
       encoding.tokens.emplace_back(model->vocabulary().token(tokens.ids[i]));
-    TextSpan bytes{place.begin, place.end};  // as `tokenizers` has it where a token reaches beyond its piece
+    TextSpan bytes{place.begin, place.end};  // as in `tokenizers` if a token extends beyond its piece
     if (place.begin < place.end && piece.begin + place.end <= piece.end)
       bytes = {pieces.alignment[piece.begin + place.begin].begin,
                pieces.alignment[piece.begin + place.end - 1].end};
@@ -155,7 +157,7 @@ void Tokenizer::State::encode_sequence(std::string_view text, int sequence, Deta
   }
 }
 
-// All steps but padding.
+// All steps except padding.
 Encoding Tokenizer::State::encode(std::string_view text, const std::string_view* pair,
                                   const EncodeOptions& options, Scratch& scratch) const {
   const Details details = details_of(options);
@@ -179,7 +181,7 @@ Encoding Tokenizer::State::encode(std::string_view text, const std::string_view*
     if (details == Details::ids)
       for (Encoding& sequence : sequences) sequence.overflowing.clear();
   }
-  // The token that a text ends with stands for the one that would follow it.
+  // If the text ends with this token, it replaces the one that would follow.
   if (closes_once && options.special_tokens)
     for (Encoding& sequence : sequences)
       if (!sequence.ids.empty() && sequence.ids.back() == *closes_once) drop_last(sequence);
@@ -194,7 +196,7 @@ Encoding Tokenizer::State::encode(std::string_view text, const std::string_view*
 
 namespace {
 
-// What chance does to text number `number` follows from the seed alone.
+// The dropout of text number `number` depends only on the seed.
 void set_dropout(Scratch& scratch, const EncodeOptions& options, std::size_t number) {
   if (options.dropout < 0 || options.dropout > 1)
     fail("dropout: expected a probability, found {}", options.dropout);

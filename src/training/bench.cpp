@@ -16,7 +16,8 @@ std::function<void()> training_work(const PretrainedModel& model,
     const TokenBatch tokens = TokenBatch::from(sequences);
     Tensor hidden;
     if (network->is_encoder_decoder()) {
-      const EncoderMemory memory = network->remember(network->encode(tokens, pass), tokens.offsets, pass);
+      const CrossAttentionKV memory =
+          network->project_kv(network->encode(tokens, pass), tokens.offsets, pass);
       hidden = network->decode(tokens, pass, &memory);
     } else {
       hidden = network->decoder ? network->decode(tokens, pass) : network->encode(tokens, pass);

@@ -10,7 +10,7 @@
 namespace attend {
 namespace {
 
-// Inputs 0 to 9, of which some fail; what was done, in order, and which were found bad.
+// Inputs 0 to 9, of which some fail; records what was done, in order, and which inputs were bad.
 struct Work {
   std::vector<std::size_t> done, bad;
 
@@ -29,7 +29,7 @@ struct Work {
   }
 };
 
-TEST(BadInputs, CostOthersNothing) {
+TEST(BadInputs, DoNotFailOtherInputs) {
   using Numbers = std::vector<std::size_t>;
   EXPECT_EQ(Work({}).done, (Numbers{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
   EXPECT_EQ(Work({4}).done, (Numbers{0, 1, 2, 3, 5, 6, 7, 8, 9}));
@@ -38,7 +38,7 @@ TEST(BadInputs, CostOthersNothing) {
   EXPECT_EQ(Work({0, 3, 9}).bad, (Numbers{0, 3, 9}));
 }
 
-TEST(BadInputs, AreNotWhatAllWouldFailBy) {
+TEST(BadInputs, DoNotIncludeErrorsOfTheWholeBatch) {
   EXPECT_ERROR("bad", Work({4}, ErrorKind::call));
 }
 

@@ -15,7 +15,7 @@ void write(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file) << text;
 }
 
-// The cores that this thread may run on, as they were when the test is over.
+// Restores the cores that this thread may run on after the test.
 class Affinity {
  public:
   Affinity() { EXPECT_EQ(sched_getaffinity(0, sizeof before_, &before_), 0); }
@@ -41,15 +41,15 @@ TEST(UsableCores, AreThoseThatTheProcessMayUse) {
   EXPECT_EQ(usable_cores(), 1u);
 }
 
-// Where it runs afterwards is the system's choice, so only what leaving must not change can be tested.
+// The system decides where the thread runs afterwards, so the test checks only what must not change.
 TEST(LeaveCore, MayRunWhereItMightBefore) {
   const Affinity affinity;
   leave_core(this_core());
   EXPECT_TRUE(affinity.is_as_before());
   leave_core(-1);
-  leave_core(1 << 20);  // of no machine
+  leave_core(1 << 20);  // a core that no machine has
   EXPECT_TRUE(affinity.is_as_before());
-  // The only core cannot be left.
+  // The thread cannot leave its only core.
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(this_core(), &one);
@@ -59,7 +59,7 @@ TEST(LeaveCore, MayRunWhereItMightBefore) {
   EXPECT_EQ(this_core(), core);
 }
 
-TEST(CoresOfGroups, OfVersionTwoAreTheLeastOnTheWayDown) {
+TEST(CoresOfGroups, Version2TakesTheMinimumAlongThePath) {
   const TemporaryDirectory root;
   write(root.path() / "a/cpu.max", "150000 100000\n");
   write(root.path() / "a/b/cpu.max", "max 100000\n");
@@ -69,14 +69,14 @@ TEST(CoresOfGroups, OfVersionTwoAreTheLeastOnTheWayDown) {
   EXPECT_EQ(cores_of_groups(root.path(), "0::/a/../a/b\n"), 1.5);
 }
 
-TEST(CoresOfGroups, InsideAContainerAreTheRoots) {
+TEST(CoresOfGroups, InAContainerAreThoseOfTheRoot) {
   const TemporaryDirectory root;
   write(root.path() / "cpu.max", "50000 100000\n");
   EXPECT_EQ(cores_of_groups(root.path(), "0::/\n"), 0.5);
   EXPECT_EQ(cores_of_groups(root.path(), "0::/../../elsewhere\n"), 0.5);
 }
 
-TEST(CoresOfGroups, OfVersionOneHaveTwoFiles) {
+TEST(CoresOfGroups, Version1HasTwoFiles) {
   const TemporaryDirectory root;
   write(root.path() / "cpu,cpuacct/docker/x/cpu.cfs_quota_us", "300000\n");
   write(root.path() / "cpu,cpuacct/docker/x/cpu.cfs_period_us", "100000\n");
@@ -86,7 +86,7 @@ TEST(CoresOfGroups, OfVersionOneHaveTwoFiles) {
   EXPECT_EQ(cores_of_groups(root.path(), membership), 3.0);
 }
 
-TEST(CoresOfGroups, AreNoneWhereFilesSayNothing) {
+TEST(CoresOfGroups, AreUnlimitedWithoutAQuota) {
   const TemporaryDirectory root;
   EXPECT_EQ(cores_of_groups(root.path(), ""), std::nullopt);
   EXPECT_EQ(cores_of_groups(root.path() / "none", "0::/\nnonsense\n:::\n"), std::nullopt);

@@ -17,8 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Files may grow to `most` bytes and no further, as on a disk that is full: write() fails instead of raising
-// SIGXFSZ.
+// Files may grow to `most` bytes, as on a full disk: beyond that, write() fails instead of raising SIGXFSZ.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t most) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -49,7 +48,7 @@ TEST(ReadFile, ReadsFilesThatDoNotKnowTheirSize) {
   const TemporaryDirectory directory;
   const fs::path pipe = directory.path() / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  const std::string content(300'000, 'y');  // several times what a pipe holds
+  const std::string content(300'000, 'y');  // several times the size of a pipe's buffer
   std::jthread writer([&] { std::ofstream(pipe) << content; });
   EXPECT_EQ(read_file(pipe), content);
   EXPECT_FALSE(read_file("/proc/self/status").empty());
@@ -178,14 +177,14 @@ TEST(AtomicFile, RefusesWhatItWouldDestroy) {
                                                      ": No such file or directory");
 }
 
-TEST(AtomicFile, ReportsANameThatCannotBe) {
+TEST(AtomicFile, ReportsAnImpossibleName) {
   const TemporaryDirectory directory;
   const fs::path path = directory.path() / std::string(300, 'n');
   EXPECT_TRUE(contains(error_of([&] { write_file_atomically(path, "text"); }), "File name too long"));
   EXPECT_EQ(directory.count(), 0u);
 }
 
-TEST(AtomicFile, ManyAtOnceDoNotMeet) {
+TEST(AtomicFile, ManyWritersDoNotDisturbEachOther) {
   const TemporaryDirectory directory;
   {
     std::vector<std::jthread> writers;
@@ -198,7 +197,7 @@ TEST(AtomicFile, ManyAtOnceDoNotMeet) {
   EXPECT_EQ(directory.count(), 1u);
 }
 
-TEST(DirectoryLock, RemovesWhatAKilledOneWasAboutToWrite) {
+TEST(DirectoryLock, RemovesPartialFilesOfAKilledProcess) {
   const TemporaryDirectory directory;
   const fs::path left = directory.file(".attend-697-0.tmp", "half"),
                  kept = directory.file("model.tmp", "whole");

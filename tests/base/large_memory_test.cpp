@@ -20,7 +20,7 @@ struct Block {
   unsigned char mark;
 };
 
-// Takes and gives back blocks of all sizes at random; each keeps what was written into it.
+// Allocates and frees blocks of all sizes at random; each must keep what was written into it.
 void take_and_give_back(LargeMemory& memory, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<Block> blocks;
@@ -43,7 +43,7 @@ void take_and_give_back(LargeMemory& memory, unsigned seed) {
   while (!blocks.empty()) give_back(random() % blocks.size());
 }
 
-TEST(LargeMemory, GivesEveryBlockBytesOfItsOwn) {
+TEST(LargeMemory, BlocksDoNotOverlap) {
   LargeMemory memory;
   take_and_give_back(memory, 1);
   EXPECT_EQ(memory.mapped(), 0u) << "when no block is left, all goes back";
@@ -54,14 +54,14 @@ TEST(LargeMemory, GivesEveryBlockBytesOfItsOwn) {
   EXPECT_EQ(memory.mapped(), 0u);
 }
 
-TEST(LargeMemory, JoinsWhatIsFreeSideBySide) {
+TEST(LargeMemory, JoinsAdjacentFreeBlocks) {
   LargeMemory memory;
   std::byte* const kept = memory.take(kMegabyte);
   std::vector<std::byte*> blocks;
   for (int i = 0; i < 60; ++i) blocks.push_back(memory.take(kMegabyte));
   const std::size_t before = memory.mapped();
   EXPECT_EQ(before, 64 * kMegabyte);
-  // Every second one, then those between: each has neighbours on both sides.
+  // Every second block, then those between them: each has neighbours on both sides.
   for (std::size_t first : {0, 1})
     for (std::size_t i = first; i < blocks.size(); i += 2) memory.give_back(blocks[i], kMegabyte);
   std::byte* const large = memory.take(60 * kMegabyte);
@@ -80,9 +80,9 @@ TEST(LargeMemory, HasARegionForABlockThatIsLarger) {
   memory.give_back(block, 100 * kMegabyte);
 }
 
-TEST(LargeMemory, SaysWhereThereIsNone) {
+TEST(LargeMemory, ReportsWhenThereIsNone) {
   LargeMemory memory;
-  EXPECT_THROW(memory.take(std::size_t{1} << 44), std::bad_alloc);  // more than any machine here has
+  EXPECT_THROW(memory.take(std::size_t{1} << 44), std::bad_alloc);  // more than any machine has
   EXPECT_THROW(memory.take(std::size_t{1} << 60), std::bad_alloc);
   EXPECT_THROW(memory.take(~std::size_t{0}), std::bad_alloc);
   EXPECT_EQ(memory.mapped(), 0u);

@@ -82,7 +82,7 @@ TEST(ParallelFor, NestedRunsOnItsCaller) {
   EXPECT_EQ(sum, 32);
 }
 
-TEST(ParallelFor, LastsThroughManyShortPieces) {
+TEST(ParallelFor, RunsManyShortPieces) {
   for (const std::size_t count : {1, 2, 5}) {
     const Threads threads(count);
     std::atomic<std::size_t> sum = 0;
@@ -136,7 +136,7 @@ TEST(ParallelFor, FollowsTheNumberOfThreads) {
   }
 }
 
-TEST(ThreadCount, IsWhatWasAskedFor) {
+TEST(ThreadCount, IsTheRequestedNumber) {
   EXPECT_EQ(thread_count(), usable_cores());
   {
     const Threads threads(7);

@@ -5,8 +5,8 @@
 namespace attend {
 namespace {
 
-// What Python 3.11 says. What is in a circle, or a Roman number, has a case as letters do; a modifier letter
-// is looked through.
+// Results of Python 3.11. Circled letters and Roman numerals have a case like letters; modifier letters are
+// skipped.
 TEST(PythonText, LowerCasesSigmaByItsPlace) {
   EXPECT_EQ(lowercase("ΤΕΛΟΣ ΣΟΣ Σ"), "τελος σος σ");
   EXPECT_EQ(lowercase("aΣ.b aΣ. aΣ'"), "aσ.b aς. aς'");

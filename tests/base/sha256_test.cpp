@@ -7,7 +7,7 @@
 namespace attend {
 namespace {
 
-// NIST's examples, and lengths at which the padding takes another block.
+// NIST's examples, and lengths for which the padding takes another block.
 TEST(Sha256, EqualsTheStandard) {
   const auto hash = [](std::string_view bytes) { return encode_base64(sha256(bytes)); };
   EXPECT_EQ(hash(""), "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");

@@ -1,4 +1,4 @@
-// What is written to standard error: log lines and progress, on a terminal and elsewhere; and interrupts.
+// Output on standard error: log lines and progress, on a terminal and elsewhere; and interrupts.
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/progress.h"
@@ -26,7 +26,7 @@ struct Outcome {
   int status;           // as waitpid gives it
 };
 
-// A process that does `work` with `theirs` as its standard error, while we hold the other end.
+// A process that runs `work` with `theirs` as its standard error, while we hold the other end.
 class Child {
  public:
   Child(int ours, int theirs, const std::function<void()>& work) : ours_(ours), process_(fork()) {
@@ -41,7 +41,7 @@ class Child {
   Outcome finish() {
     Outcome outcome;
     char buffer[4096];
-    // A terminal whose other end is closed gives an error instead of an end.
+    // A terminal whose other end is closed gives an error instead of the end of the file.
     for (ssize_t got; (got = read(ours_, buffer, sizeof buffer)) > 0;)
       outcome.written.append(buffer, static_cast<std::size_t>(got));
     close(ours_);
@@ -110,7 +110,7 @@ TEST(Progress, DescribesTheWork) {
   EXPECT_EQ(describe(state), "train: 20/100 steps, 4.0 steps/s, 0:20 left, loss 3.21");
   state.per_second = 0.01;
   EXPECT_EQ(describe(state), "train: 20/100 steps, 0.010 steps/s, 2:13:20 left, loss 3.21");
-  state.per_second = 1e-9;  // nobody believes 2,500 years
+  state.per_second = 1e-9;  // 2,500 years are not shown
   EXPECT_EQ(describe(state), "train: 20/100 steps, 0.000 steps/s, loss 3.21");
   state.per_second = 1234.5, state.total = 0;
   EXPECT_EQ(describe(state), "train: 20 steps, 1234 steps/s, loss 3.21");
@@ -118,7 +118,7 @@ TEST(Progress, DescribesTheWork) {
   EXPECT_EQ(describe(state), "train: 20 steps, 1234 steps/s, took 1:01");
 }
 
-// Side by side, for they must wait out the two seconds of silence.
+// In parallel, because both must wait for the two seconds of silence.
 TEST(Progress, SpeaksAfterTwoSeconds) {
   Child brief = start_on_pipe([] { work_for(300ms); });
   Child silenced = start_on_pipe([] {
@@ -149,7 +149,7 @@ TEST(Progress, SpeaksAfterTwoSeconds) {
   EXPECT_TRUE(contains(lines, ", loss 3.21\n"));
   EXPECT_EQ(lines.find_first_of("\r\x1b"), std::string::npos);
 
-  // Rewritten in place, cut to the width of the terminal, ended by one line feed; what follows has its own
+  // Rewritten in place, cut to the width of the terminal, ended by one line feed; later output has its own
   // line.
   const std::string rewritten = terminal.finish().written;
   EXPECT_GE(std::ranges::count(rewritten, '\r'), 2);
@@ -162,7 +162,7 @@ TEST(Progress, SpeaksAfterTwoSeconds) {
 
 TEST(Interrupt, FirstAsksSecondEnds) {
   const Outcome first = run_on_pipe([] {
-    std::signal(SIGINT, SIG_DFL);  // the tests may run in the background of a shell, with it ignored
+    std::signal(SIGINT, SIG_DFL);  // the tests may run in the background of a shell, which ignores it
     catch_interrupts();
     if (interrupted()) _exit(1);
     std::raise(SIGINT);

@@ -55,7 +55,7 @@ awk '{ sub(",", "", $2); print $2 }' exact rounded |
 "$attend" evaluate perplexity plain text --quiet --tokens --cache int8 | cmp -s - exact && fail "--cache has no effect"
 refuses "uses no KV cache" "$attend" evaluate language-model plain text --cache int8
 "$attend" init bert encoder --tokenizer words --set preset=tiny --quiet
-refuses "there is no cache to be int8" "$attend" run fill-mask encoder --cache int8 "the lamp"
+refuses "no KV cache that could be int8" "$attend" run fill-mask encoder --cache int8 "the lamp"
 
 # What each matrix loses, the worst first, and matrices that are kept.
 "$attend" quantize plain --measure text --quiet >table
@@ -83,8 +83,8 @@ refuses "there already is a model" "$attend" quantize plain stored-int8
 refuses "expected int8 or int4" "$attend" quantize plain other --weights float16
 [ ! -e other ] || fail "a refused verb left something behind"
 refuses "stored as int8" "$attend" generate stored-int8 --weights int4 "the lamp"
-refuses "do not learn" "$attend" bench plain --work train --weights int8
-refuses "do not learn" "$attend" train --model stored-int8 --objective causal-lm --train text --steps 1 --length 4 \
+refuses "cannot be trained" "$attend" bench plain --work train --weights int8
+refuses "cannot be trained" "$attend" train --model stored-int8 --objective causal-lm --train text --steps 1 --length 4 \
   --output trained
 refuses "convert writes float32" "$attend" convert plain other --weights int8
 refuses "convert the original model instead" "$attend" convert stored-int8 other
@@ -114,7 +114,7 @@ perplexity() { grep -o '"perplexity":[0-9.]*' "$1" | grep -o '[0-9.]*$'; }
 awk "BEGIN { exit !($(perplexity after) < 0.9 * $(perplexity before)) }" ||
   fail "the adapter beside int8 has not learned: $(cat before after)"
 refuses "PiSSA" learn --model plain --weights int8 --lora-init pissa --output refused
-refuses "to learn whole" learn --model plain --weights int8 --modules-to-save transformer.h.0.mlp.c_fc --output refused
+refuses "cannot be trained whole" learn --model plain --weights int8 --modules-to-save transformer.h.0.mlp.c_fc --output refused
 sed -i 's/"quant_method": "attend"/"quant_method": "hqq"/' stored-int8/config.json
 refuses 'found "hqq"' "$attend" generate stored-int8 "the lamp"
 head -c 20000 stored-int4/model.safetensors >cut && mv cut stored-int4/model.safetensors

@@ -201,7 +201,7 @@ import socket, time
 s = socket.socket(socket.AF_INET6); s.bind(('::', $port)); s.listen(); print('ready', flush=True); time.sleep(600)" >taken &
 until grep -q ready taken; do sleep 0.05; done
 start 2 0 taken-port 1 --timeout 5; first=$!
-expect_end taken-port $first 10 "cannot open port $port, which another program has: set MASTER_PORT"
+expect_end taken-port $first 10 "cannot open port $port, which another program uses; set MASTER_PORT"
 start 2 5 nowhere 1; first=$!
 wait $first && fail "rank 5 of 2"
 grep -q "RANK=5: expected a number from 0 to 1" nowhere.5.log || fail "$(cat nowhere.5.log)"

@@ -55,7 +55,7 @@ TEST(Questions, RefuseAnswersThatDoNotStandThere) {
   EXPECT_TRUE(contains(reason(R"("Ann")"), "where in the context an answer stands, found \"Ann\""));
 }
 
-TEST(Choices, HaveALabel) {
+TEST(Choices, AreReadWithTheirLabel) {
   const TemporaryDirectory directory;
   const auto read_all = [&](std::string_view content) {
     return read_choices({directory.file("a.jsonl", content)});

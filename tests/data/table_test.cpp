@@ -12,7 +12,7 @@ namespace {
 const TableLayout kLabelled = {"a text and its label", {{"text", "label"}, {"text", "pair", "label"}}};
 const TableLayout kPairs = {"two texts", {{"text", "pair"}}};
 
-// The rows as JSON, one a line.
+// The rows as JSON, one per line.
 std::string read(const TableLayout& layout, const std::string& name, std::string_view content,
                  const TableOptions& options = {}) {
   const TemporaryDirectory directory;
@@ -65,7 +65,7 @@ TEST(Table, CsvHasQuotesAndFormatGoesBeforeEnding) {
   EXPECT_TRUE(contains(error(kLabelled, "a.csv", "a,1\n\"b,2\n"), "line 2: a quote is never closed"));
 }
 
-TEST(Table, HasAHeaderWhereItsNamesAreKnown) {
+TEST(Table, HasAHeaderIfItsNamesAreKnown) {
   const std::string expected = R"({"label":"0","text":"fine"})"
                                "\n";
   for (const char* header :
@@ -81,7 +81,7 @@ TEST(Table, HasAHeaderWhereItsNamesAreKnown) {
   EXPECT_EQ(read(kPairs, "a.tsv", "anchor\tpositive\na\tb"), "{\"pair\":\"b\",\"text\":\"a\"}\n");
 }
 
-TEST(Table, TakesNoRowForAHeaderByItsText) {
+TEST(Table, DoesNotTakeARowOfTextForAHeader) {
   for (const char* row : {"sentence\t1", "review\tgood", "text\ttext", "a label\t0", "question\tstory"})
     EXPECT_TRUE(contains(read(kLabelled, "a.tsv", row), "\"text\"")) << row;
   EXPECT_TRUE(contains(read(kPairs, "a.tsv", "text\tlabel"), R"("text":"text","pair":"label")"));
@@ -95,11 +95,11 @@ TEST(Table, ColumnsAreFoundByNameOrNumber) {
   EXPECT_EQ(read(kLabelled, "a.tsv", "0\tx\tfine", {{}, parse_columns("text=3,label=1")}), expected);
   EXPECT_EQ(read(kLabelled, "a.tsv", "label\tx\ty\n0\tx\tfine", {{}, parse_columns("text=3,label=1")}),
             expected);
-  // One that is named is enough where the other is known; a second text is only taken if it is asked for.
+  // Naming one column is enough if the other is known; a second text is read only on request.
   EXPECT_EQ(
       read(kLabelled, "a.tsv", "text\tpair\twhy\nfine\tx\t0", {{}, parse_columns("label=why,text=text")}),
       expected);
-  // "score" is the label where a label is read.
+  // If a label is read, "score" is the label.
   EXPECT_EQ(read(kLabelled, "a.tsv", "fine\t0", {{}, parse_columns("text=1,score=2")}), expected);
 
   EXPECT_TRUE(contains(error(kLabelled, "a.tsv", "a\tb\nx\t1", {{}, parse_columns("text=c,label=b")}),
@@ -142,7 +142,7 @@ TEST(Table, LeavesOutBadRowsAndSaysSo) {
   EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(), "a.jsonl, line 2: not valid JSON"));
 }
 
-// What is said on stderr.
+// The output on stderr.
 std::string said(const TableLayout& layout, const std::string& name, std::string_view content,
                  const TableOptions& options = {}) {
   testing::internal::CaptureStderr();
@@ -166,18 +166,18 @@ TEST(Table, GuessesAHeaderByItsLabel) {
     std::ranges::replace(tabs, ',', '\t');
     EXPECT_EQ(read(kLabelled, "a.tsv", tabs), kGoodBadByName) << table;
   }
-  // No number tells, but all other labels come again.
+  // No number shows it, but all other labels are repeated.
   const std::string rows = "so good\tpos\nso bad\tneg\nfine\tpos\nworse\tneg\n";
   EXPECT_EQ(std::ranges::count(read(kLabelled, "a.tsv", "line\tmood\n" + rows), '\n'), 4);
   EXPECT_EQ(std::ranges::count(read(kLabelled, "a.tsv", rows), '\n'), 4);
-  // In TSV a rare label is no header beside another rare one; in CSV a header is usual.
+  // In TSV a rare label next to another rare one is no header; in CSV a header is usual.
   EXPECT_EQ(std::ranges::count(read(kLabelled, "a.tsv", "line\tmood\n" + rows + "oh\trare\n"), '\n'), 6);
   EXPECT_EQ(std::ranges::count(read(kLabelled, "a.csv", "line,mood\noh,rare\nwell,rarer\n"), '\n'), 2);
   EXPECT_EQ(std::ranges::count(read(kLabelled, "a.csv", "hi there.,mood\noh,rare\nwell,rarer\n"), '\n'), 3);
   EXPECT_EQ(std::ranges::count(read(kPairs, "a.csv", "en,de\nA dog.,Ein Hund.\nA cat.,Eine Katze.\n"), '\n'),
             2);
   EXPECT_EQ(std::ranges::count(read(kPairs, "a.csv", "dog,Hund\ncat,Katze\n"), '\n'), 2);
-  // Three columns of names that say nothing are not taken for text, pair, label.
+  // Three columns with meaningless names are not read as text, pair, label.
   EXPECT_TRUE(contains(error(kLabelled, "a.csv", "headline,body,class\nfew words,many words,x\nyes.,no.,y\n"),
                        "a.csv, line 1: expected a text and its label, found no text among the columns "
                        "headline, body, class; say which is which: --column text=COLUMN"));
@@ -214,7 +214,7 @@ TEST(Table, SaysWhatWasFound) {
   EXPECT_TRUE(contains(said(kLabelled, "a.tsv", many), "; 12 labels 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...; "));
 }
 
-TEST(Table, WarnsOfALabelThatStandsInLine1Alone) {
+TEST(Table, WarnsOfALabelThatOnlyLine1Has) {
   const std::string rows = "so good\tpos\nso bad\tneg\nfine\tpos\nworse\tneg\n";
   EXPECT_TRUE(
       contains(said(kLabelled, "a.tsv", "What is it?\tmood?\n" + rows),
@@ -235,7 +235,7 @@ TEST(Table, HasAColumnForEachLabel) {
       expected);
   EXPECT_TRUE(contains(said(several, "a.tsv", "text\tx\ty\na\t0\t1\nb\t1\t1\n"),
                        "columns text, x, y (labels); 2 rows; header: yes"));
-  // A column of labels goes before columns of 0 and 1.
+  // A column of labels is preferred to columns of 0 and 1.
   EXPECT_TRUE(contains(read(several, "a.tsv", "text\tlabels\tdone\na\tx\t1\nb\ty\t0\n"), R"("labels":"x")"));
 }
 
@@ -245,7 +245,7 @@ TEST(Table, ReadsOnAfterABrokenQuote) {
   EXPECT_TRUE(contains(said(kLabelled, "a.csv", rows), "left out 1 of 4 rows that cannot be read: "));
 }
 
-TEST(Table, RefusesWhatIsMostlyBad) {
+TEST(Table, RefusesATableOfMostlyBadRows) {
   EXPECT_TRUE(contains(error(kLabelled, "a.jsonl", "a\nb\n{\"text\": \"c\", \"label\": 1}"),
                        "expected a text and its label, but 2 of 3 rows cannot be read"));
   EXPECT_TRUE(contains(error(kLabelled, "a.tsv", ""), "expected a text and its label, found no rows"));

@@ -18,7 +18,7 @@ Ids ids_of(std::span<const TokenId> ids) {
   return {ids.begin(), ids.end()};
 }
 
-// Text of several pieces of 64 kB, with lines of all lengths.
+// Text of several blocks of 64 kB, with lines of all lengths.
 std::string long_text() {
   std::string text;
   for (int i = 0; text.size() < 300'000; ++i) {
@@ -77,7 +77,7 @@ TEST_F(TokenRowsOfFiles, HaveARowForASentence) {
   }
 }
 
-// As training on running text has always cut it.
+// As training on running text has always split it.
 TEST_F(TokenRowsOfFiles, OfRunningTextAreThoseOfItsPieces) {
   const std::string text = long_text();
   Ids expected;
@@ -106,7 +106,7 @@ TEST_F(TokenRowsOfFiles, AreKeptByContent) {
   const auto path = directory_.file("a.txt", "One.\nTwo.\n");
   const Ids first = ids_of(tokenize_documents(tokenizer_, {path}, cached()).ids());
   const auto kept = cache_file();
-  // The mark of what is reused: ids that nobody would make of this text.
+  // Marks reused rows: ids that this text would not give.
   std::string bytes = read_file(kept);
   bytes[64] = static_cast<char>(bytes[64] + 1);
   write_file_atomically(kept, bytes);
@@ -130,7 +130,7 @@ TEST_F(TokenRowsOfFiles, AreKeptByContent) {
   tokenize_documents(tokenizer_, {copy}, other);
   EXPECT_EQ(files(), 5);
   TokenizeOptions small = cached();
-  small.most_in_memory = 1000;
+  small.max_in_memory = 1000;
   tokenize_documents(tokenizer_, {directory_.file("b.txt", "Small.")}, small);
   EXPECT_EQ(files(), 5);
 }
@@ -145,11 +145,11 @@ TEST_F(TokenRowsOfFiles, AreMadeAnewWhereTheFileIsDamaged) {
     EXPECT_EQ(ids_of(tokenize_documents(tokenizer_, {text}, cached()).ids()), expected);
     EXPECT_EQ(read_file(kept), whole);
   };
-  testing::internal::CaptureStderr();  // a warning each
+  testing::internal::CaptureStderr();  // one warning each
   for (std::size_t size = 0; size < whole.size(); size += 19) check(whole.substr(0, size));
   check(whole + "x");
   for (std::size_t at = 0; at < whole.size(); at += 3) {
-    if (at >= 64 && at < 64 + (4 * expected.size() + 7) / 8 * 8) continue;  // ids, which nobody checks
+    if (at >= 64 && at < 64 + (4 * expected.size() + 7) / 8 * 8) continue;  // ids, which are not checked
     std::string changed = whole;
     changed[at] = static_cast<char>(changed[at] ^ 0x80);
     check(changed);

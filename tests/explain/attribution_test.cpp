@@ -1,4 +1,4 @@
-// What a result depends on, for the network of every family that has a score to ask for.
+// Attributions for the network of every family that has a score.
 #include "explain/attribution.h"
 
 #include "expect_error.h"
@@ -18,14 +18,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Does a model say something of the whole text, or of its tokens, that can be asked for?
+// Whether a model has a score for the whole text, or for its tokens.
 bool has_score(const std::string& name) {
   const ModelSpec spec = golden_spec(name);
   const bool labels = spec.score_head && spec.score_head->kind == ScoreKind::sequence_classification;
   return spec.language_model_head || (labels && !(spec.encoder && spec.decoder));
 }
 
-// Does a token choose experts? Where it changes its choice the score jumps, which no gradient sees.
+// Whether tokens choose experts. When a token changes its choice, the score jumps, and gradients do not show
+// that.
 bool chooses_experts(const std::string& name) {
   const ModelSpec spec = golden_spec(name);
   return spec.decoder && std::ranges::any_of(spec.decoder->layers, [](const LayerSpec& layer) {
@@ -45,7 +46,7 @@ std::string test_name(const testing::TestParamInfo<std::string>& info) {
   return name;
 }
 
-// A model with an input and a question, as attribute() would ask it.
+// A model with an input and a question, as in attribute().
 class Case {
  public:
   explicit Case(const std::string& name)
@@ -94,7 +95,7 @@ class Case {
     Pass pass = Pass::inference();
     return asked.of(function->scores(x, asked, pass)).item<double>();
   }
-  // As the model itself has it, by ids.
+  // As the model itself computes it, from ids.
   double score_of(Tensor ids, Tensor target) const {
     const Unrecorded no_gradients;
     std::map<std::string, Tensor> given;
@@ -130,7 +131,7 @@ TEST_P(GivenVectors, GiveWhatIdsGive) {
   const GivenInput& given = c.function->input();
   EXPECT_NEAR(c.score(c.inputs()), c.score_of(given.ids, given.target_ids), 2e-5);
   if (c.function->is_picture()) return;
-  // With another token in a place, both ways.
+  // With another token at a position, in both directions.
   for (std::size_t side = 0; side < c.function->sides(); ++side) {
     std::vector<Tensor> x = c.inputs();
     x[side][0][2].copy_(c.function->vector_of(side, 6));
@@ -154,12 +155,12 @@ TEST_P(Attributed, IntegratedGradientsAddUp) {
   EXPECT_NEAR(sum_of(found.scores), sum, 1e-4);
   const double gap = std::abs(found.completeness.gap()),
                limit = 0.01 * std::max(0.1, std::abs(score - baseline));
-  // Where the score turns sharply, as Transformer-XL's does, more steps are needed.
+  // If the score changes sharply, as in Transformer-XL, more steps are needed.
   if (gap >= limit && !chooses_experts(GetParam())) {
     const double finer = std::abs(integrated_gradients(*c.task, 3000).completeness.gap());
     EXPECT_LT(finer, std::max(limit, gap / 2));
   }
-  // What is not taken away has no part in it.
+  // What is not removed has no attribution.
   EXPECT_EQ(found.scores[0][0].item<float>(), 0);
 }
 
@@ -179,7 +180,7 @@ TEST_P(Attributed, RolloutsAreShares) {
     for (const Tensor& side : found) EXPECT_GE(side.min().item<double>(), 0);
     for (std::size_t side = 0; side < found.size(); ++side)
       EXPECT_EQ(found[side].size(0), c.function->inputs()[side].size(0));
-    // A decoder's row knows nothing of what comes behind it.
+    // A decoder's row does not depend on later tokens.
     if (c.model.network()->decoder && !c.asked.label) {
       const Tensor behind =
           found.back().narrow(0, c.asked.place + 1, found.back().size(0) - c.asked.place - 1);
@@ -262,7 +263,7 @@ TEST(Attribution, FaithfulnessFollowsTheOrder) {
   EXPECT_GT(best->comprehensiveness, worst->comprehensiveness);
   EXPECT_EQ(best->curve.size(), c.task->replaceable.size() + 1);
   EXPECT_EQ(best->curve.back().taken, std::ssize(c.task->replaceable));
-  // Without any, and without all, the order is the same.
+  // With none and with all removed, the order does not matter.
   EXPECT_NEAR(best->curve.front().certainty, worst->curve.front().certainty, 1e-6);
   EXPECT_NEAR(best->curve.back().certainty, worst->curve.back().certainty, 1e-6);
   AttributionTask none{
@@ -270,7 +271,7 @@ TEST(Attribution, FaithfulnessFollowsTheOrder) {
   EXPECT_FALSE(faithfulness(none, important));
 }
 
-TEST(Attribution, BlocksHaveNoGradientsOfTheirWeights) {
+TEST(Attribution, BlockSparseAttentionHasNoWeightGradients) {
   const PretrainedModel model =
       PretrainedModel::load(ModelDirectory(test_data() / "models" / "big-bird-masked-lm"), {.packs = false});
   const ExplainedScore function(model, {.ids = Case::ids(16, model.network()->encoder)});

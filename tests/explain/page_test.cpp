@@ -56,7 +56,7 @@ TEST(ExplainPage, HoldsItsDocumentAndNoMarkupOfATokens) {
   EXPECT_EQ(document["attentions"][0]["layers"][0]["weights"]["shape"], Json({2, 3, 3}));
   EXPECT_EQ(document["attentions"][0]["layers"][0]["weights"]["form"], "float32");
   EXPECT_NE(page.find("Content-Security-Policy"), std::string::npos);
-  // Nothing is fetched: the only addresses are names of XML's namespaces.
+  // The page fetches nothing: the only addresses are names of XML namespaces.
   for (std::size_t at = page.find("http"); at != page.npos; at = page.find("http", at + 1)) {
     const std::string_view rest = std::string_view(page).substr(at);
     if (rest.starts_with("http://") || rest.starts_with("https://")) {
@@ -65,7 +65,7 @@ TEST(ExplainPage, HoldsItsDocumentAndNoMarkupOfATokens) {
   }
 }
 
-TEST(ExplainPage, SaysWhatIsTooLarge) {
+TEST(ExplainPage, ReducesTooLargeDocuments) {
   Explanation all = small();
   auto& added = all.attentions[0].layers[0].scores.added;
   added.push_back({"distance", ops::rand({2, 3, 3})});
@@ -78,7 +78,7 @@ TEST(ExplainPage, SaysWhatIsTooLarge) {
   EXPECT_TRUE(layer["added"][0]["scores"]["left_out"].get<bool>());
 }
 
-TEST(ExplainPage, TheSameNumbersStandThereOnce) {
+TEST(ExplainPage, EqualNumbersAreStoredOnce) {
   const std::string page = page_of(small());
   const Json document = parse_json(
       between(page, "<script type=\"application/json\" data-explanation>", "</script>"), "the page");
@@ -120,7 +120,7 @@ TEST(Explain, MemoryBecomesOneKey) {
   EXPECT_LT((ops::softmax(scores, -1) - layer.weights).abs().max().item<float>(), 1e-6);
 }
 
-TEST(Explain, RankingKeepsTheWholeSum) {
+TEST(Explain, RankingKeepsTheSum) {
   const Tensor logits = ops::arange(12, kFloat).view({2, 6});
   const TokenRanking ranking = rank_tokens(logits, 3);
   EXPECT_EQ(ranking.ids[1][0].item<std::int64_t>(), 5);
@@ -129,7 +129,7 @@ TEST(Explain, RankingKeepsTheWholeSum) {
               std::log(1 + M_E + std::exp(2) + std::exp(3) + std::exp(4) + std::exp(5)), 1e-5);
 }
 
-TEST(ExplainStill, DrawsEveryViewAndNamesWhatIsNotThere) {
+TEST(ExplainStill, DrawsEveryViewAndNamesMissingOnes) {
   const Explanation all = small();
   for (const StillView view : {StillView::heads, StillView::model, StillView::neuron}) {
     const std::string svg = draw_still(all, {.view = view});

@@ -7,7 +7,7 @@
 namespace attend {
 namespace {
 
-// A byte-level tokenizer that knows nothing but bytes and "lamp".
+// A byte-level tokenizer with only bytes and "lamp".
 Tokenizer byte_level() {
   return Tokenizer::from_file(test_data() / "explain" / "byte_level.json");
 }
@@ -54,7 +54,7 @@ TEST(ReadableTokens, OnlyLettersOfOneWordGoOn) {
   EXPECT_FALSE(tokens[0].continues);
   EXPECT_TRUE(tokens[1].continues);
   EXPECT_FALSE(tokens[2].continues);
-  EXPECT_FALSE(tokens[3].continues);  // behind its own space
+  EXPECT_FALSE(tokens[3].continues);  // after its own space
   EXPECT_TRUE(tokens[4].continues);
 }
 

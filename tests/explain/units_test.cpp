@@ -54,7 +54,7 @@ TEST(Units, ALineAndASegmentEndASentence) {
   EXPECT_EQ(numbers_of(side, &ExplainedToken::sentence), (Numbers{0, 0, 1, 2}));
 }
 
-TEST(HeadStatistics, OfAHeadThatLooksBackAndOneThatLooksEverywhere) {
+TEST(HeadStatistics, OfACausalAndAnUnmaskedHead) {
   ExplainedSide side = side_of({"[CLS]", " a", " b", "[SEP]"});
   Tensor weights = ops::zeros({2, 4, 4});
   weights[0][0][0] = 1;
@@ -73,12 +73,12 @@ TEST(HeadStatistics, OfAHeadThatLooksBackAndOneThatLooksEverywhere) {
   EXPECT_TRUE(head_statistics(weights.narrow(1, 0, 2), other, side, 0).distance.empty());
 }
 
-TEST(HeadStatistics, PatchesAreAsFarAsTheCrowFlies) {
+TEST(HeadStatistics, PatchDistancesAreEuclidean) {
   ExplainedSide side = side_of({"[CLS]", "p", "p", "p", "p"});
   side.picture = ExplainedPicture{.rows = 2, .columns = 2, .width = 4, .height = 4, .pixels = {}};
   Tensor weights = ops::zeros({1, 5, 5});
   for (int i = 0; i < 5; ++i) weights[0][i][4] = 1;
-  // From the four patches to the last: the square root of 2, 1, 1 and 0; from the whole picture nothing.
+  // From the four patches to the last: the square root of 2, 1, 1 and 0; the whole picture adds nothing.
   EXPECT_NEAR(head_statistics(weights, side, side, 0).distance[0], (std::sqrt(2.0) + 2) / 5, 1e-6);
 }
 

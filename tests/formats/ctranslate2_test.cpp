@@ -1,5 +1,5 @@
-// CTranslate2's model.bin and the directory around it: what tests/oracle/check_ctranslate2.py made with the
-// Python package ctranslate2, and whatever can be wrong with a file.
+// CTranslate2's model.bin and its directory, compared with what tests/oracle/check_ctranslate2.py made with
+// the Python package ctranslate2; and all errors in a file.
 #include "formats/ctranslate2.h"
 
 #include "base/file.h"
@@ -26,7 +26,7 @@ CTranslate2 parse(const std::string& bytes) {
   return {std::as_bytes(std::span(bytes)), "file"};
 }
 
-// A file in the making.
+// Builds a file.
 struct Writer {
   std::string bytes;
 
@@ -60,7 +60,7 @@ struct Writer {
   }
 };
 
-// Variables of the golden files, and that aliases stand for what they are aliases of.
+// Checks the variables of the golden files, and that aliases refer to their targets.
 TEST(CTranslate2, HasVariablesAndAliases) {
   const MappedFile mapping(data / "marian" / "model.bin");
   const CTranslate2 file(mapping.bytes(), "model.bin");
@@ -79,16 +79,16 @@ TEST(CTranslate2, HasVariablesAndAliases) {
   EXPECT_TRUE(contains(error_of([&] { file.number("decoder/embeddings/weight"); }), "expected 0 dimensions"));
 }
 
-// The end comes where something is read, or a number before it tells of more than is left.
+// The end of the file is found while reading, or a count is larger than the rest of the file.
 bool says_cut_off(const std::string& error) {
-  return contains(error, ": cut off: ") || contains(error, "fit into the file, found");
+  return contains(error, ": cut off: ") || contains(error, "in this file, found");
 }
 
 TEST(CTranslate2, RefusesAFileThatIsCutOffAnywhere) {
   const std::string whole = read_file(data / "marian" / "model.bin");
   EXPECT_NO_THROW(parse(whole));
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    // A copy of that size: the sanitizers see who reads behind it.
+    // A copy of that size, so that sanitizers detect reads beyond its end.
     const std::vector<std::byte> cut(reinterpret_cast<const std::byte*>(whole.data()),
                                      reinterpret_cast<const std::byte*>(whole.data()) + size);
     const std::string error = error_of([&] { CTranslate2(cut, "file"); });
@@ -96,7 +96,7 @@ TEST(CTranslate2, RefusesAFileThatIsCutOffAnywhere) {
   }
 }
 
-// The same through the whole directory, at every byte of what is before the first numbers and at some behind.
+// The same for the whole directory: cut at every byte before the first numbers, and at some after them.
 TEST(CTranslate2, RefusesADirectoryWhoseFileIsCutOff) {
   const TemporaryDirectory copy;
   for (const char* name : {"config.json", "shared_vocabulary.json"})
@@ -110,8 +110,8 @@ TEST(CTranslate2, RefusesADirectoryWhoseFileIsCutOff) {
   }
 }
 
-// Any byte may be any other: there is an Error or a model, whose numbers can be read.
-TEST(CTranslate2, SurvivesAnyOtherByte) {
+// Changes any byte: the result is an Error, or a model whose numbers can be read.
+TEST(CTranslate2, SurvivesChangedBytes) {
   const TemporaryDirectory copy;
   for (const char* name : {"config.json", "shared_vocabulary.json"})
     copy.file(name, read_file(data / "marian" / name));
@@ -132,7 +132,7 @@ TEST(CTranslate2, SurvivesAnyOtherByte) {
   EXPECT_GT(loaded, 0U);
 }
 
-TEST(CTranslate2, RefusesWhatIsWrongWithASentence) {
+TEST(CTranslate2, NamesWhatIsWrong) {
   const auto expect = [](const Writer& writer, std::string_view part) {
     const std::string error = error_of([&] { parse(writer.bytes); });
     EXPECT_TRUE(contains(error, part));
@@ -140,32 +140,32 @@ TEST(CTranslate2, RefusesWhatIsWrongWithASentence) {
   };
   expect({""}, "expected 4 bytes of the binary version, found 0");
   expect(Writer().number(std::uint32_t{5}), "with binary version 6, found 5");
-  expect(Writer().number(std::uint32_t{6}).number(std::uint16_t{0}), "ends with its only zero");
+  expect(Writer().number(std::uint32_t{6}).number(std::uint16_t{0}), "with a single zero, at its end");
   expect(Writer().number(std::uint32_t{6}).number(std::uint16_t{2}).number('a').number('b'),
-         "ends with its only zero");
+         "with a single zero, at its end");
   expect(Writer().number(std::uint32_t{6}).number(std::uint16_t{9}).number('a'),
          "expected 9 bytes of the spec");
   expect(Writer().number(std::uint32_t{6}).text("\xFF"), "not valid UTF-8");
-  expect(Writer().begin(~std::uint32_t{0}), "the number of variables, of which at most 0 fit into the file");
+  expect(Writer().begin(~std::uint32_t{0}), "the number of variables, at most 0 in this file");
   expect(Writer().begin(1).variable("a", {1, 1, 1, 1, 1}, 0, 4), "expected at most 4 dimensions, found 5");
   expect(Writer().begin(1).variable("a", {4, 0}, 0, 0), "dimension 1: expected a positive number");
   expect(Writer().begin(1).variable("a", {1U << 31, 1U << 31, 1U << 31, 1U << 31}, 1, 8), "cut off");
   expect(Writer().begin(1).variable("a", {4}, 6, 16), "the number of a type, 0 to 5, found 6");
   expect(Writer().begin(1).variable("a", {4}, 0, 12), "expected 16 bytes for 4 numbers of F32, found 12");
-  expect(Writer().begin(2).variable("a", {}, 1, 1).variable("a", {}, 1, 1), "variable \"a\" comes twice");
+  expect(Writer().begin(2).variable("a", {}, 1, 1).variable("a", {}, 1, 1), "variable \"a\" occurs twice");
   expect(Writer().begin(1).variable("a", {}, 1, 1), "cut off: expected 4 bytes of aliases");
   const auto one = [] { return Writer().begin(1).variable("a", {}, 1, 1); };
-  expect(one().number(~std::uint32_t{0}), "the number of aliases, of which at most 0 fit");
+  expect(one().number(~std::uint32_t{0}), "the number of aliases, at most 0 in this file");
   expect(one().aliases({{"b", "c"}, {"c", "b"}}), "alias \"b\": expected the name of a variable");
   expect(one().aliases({{"b", "b"}}), "alias \"b\": expected the name of a variable");
   expect(Writer().begin(2).variable("a", {}, 1, 1).variable("b", {}, 1, 1).aliases({{"a", "b"}}),
-         "of this name already");
+         "with this name exists already");
   expect(one().aliases({}).number('x'),
          "expected the end of the file behind 1 variables and 0 aliases, found 1");
   EXPECT_TRUE(parse(one().aliases({{"b", "a"}, {"c", "b"}}).bytes).are_one("a", "c"));
 }
 
-TEST(CTranslate2, StandsForADirectoryOfHuggingFace) {
+TEST(CTranslate2, ReadsAsAHuggingFaceDirectory) {
   for (const char* family : families) {
     const ModelDirectory directory(data / family);
     const WeightFiles checkpoint = directory.weight_files();
@@ -181,7 +181,7 @@ TEST(CTranslate2, StandsForADirectoryOfHuggingFace) {
   EXPECT_TRUE(config.flag({"tie_word_embeddings"}));
   EXPECT_EQ(marian.generation_config().at("eos_token_id"), 0);
   const WeightFiles checkpoint = marian.weight_files();
-  // Queries, keys and values lie in one matrix there.
+  // Queries, keys and values are one matrix there.
   const TensorView* key = checkpoint.find("model.encoder.layers.0.self_attn.k_proj.weight");
   ASSERT_NE(key, nullptr);
   EXPECT_EQ(key->shape, (std::vector<std::int64_t>{16, 16}));
@@ -191,7 +191,7 @@ TEST(CTranslate2, StandsForADirectoryOfHuggingFace) {
             (std::vector<std::int64_t>{16, 51}));
 }
 
-// Integers are multiplied by the inverse of their scale, as CTranslate2 does it; padding has a row of zeros.
+// Integers are divided by their scale, as in CTranslate2; padding has a row of zeros.
 TEST(CTranslate2, DecodesByTheRuleOfTheFormat) {
   const MappedFile mapping(data / "marian" / "model.bin");
   const CTranslate2 file(mapping.bytes(), "model.bin");
@@ -209,7 +209,7 @@ TEST(CTranslate2, DecodesByTheRuleOfTheFormat) {
   for (std::size_t i = rows * columns; i < numbers.size(); ++i) ASSERT_EQ(numbers[i], 0) << i;
 }
 
-TEST(CTranslate2, GivesWayToACheckpointOfHuggingFace) {
+TEST(CTranslate2, YieldsToAHuggingFaceCheckpoint) {
   const TemporaryDirectory both;
   both.file("model.bin", "");
   EXPECT_TRUE(is_ctranslate2(both.path()));

@@ -1,5 +1,5 @@
-// GGUF files: numbers of every type as the Python package gguf makes them (tests/oracle/check_gguf.py), and
-// whatever can be wrong with a file.
+// GGUF files: numbers of every type, compared with the Python package gguf (tests/oracle/check_gguf.py), and
+// all errors in a file.
 #include "formats/gguf.h"
 
 #include <attend/error.h>
@@ -41,7 +41,7 @@ std::string error_of(const std::string& bytes) {
   return "";
 }
 
-// A file in the making.
+// Builds a file.
 struct Writer {
   std::string bytes;
 
@@ -59,7 +59,7 @@ struct Writer {
     bytes = "GGUF";
     return number(std::uint32_t{3}).number(tensors).number(keys);
   }
-  // One of 32 x rows numbers in blocks of Q8_0.
+  // A tensor of 32 x rows numbers in blocks of Q8_0.
   Writer& tensor(std::string_view name, std::uint64_t columns, std::uint64_t rows, std::uint64_t offset,
                  std::uint32_t type = 8) {
     return text(name).number(std::uint32_t{2}).number(columns).number(rows).number(type).number(offset);
@@ -101,7 +101,7 @@ TEST(Gguf, WidensEveryFloat16) {
   EXPECT_TRUE(std::isnan(from_float16(0x7E00)));
 }
 
-TEST(Gguf, RefusesWhatIsWrongWithASentence) {
+TEST(Gguf, NamesWhatIsWrong) {
   const auto expect = [](const Writer& writer, std::string_view part) {
     const std::string error = error_of(writer.bytes);
     EXPECT_NE(error.find(part), error.npos) << "expected \"" << part << "\", found \"" << error << "\"";
@@ -109,10 +109,10 @@ TEST(Gguf, RefusesWhatIsWrongWithASentence) {
   };
   expect({"GGML"}, "does not begin with the letters GGUF");
   expect({"GG"}, "does not begin with the letters GGUF");
-  expect(Writer{"GGUF"}.number(std::uint32_t{1}), "expected version 2 or 3");
-  expect(Writer{"GGUF"}.number(std::uint32_t{0x03000000}), "of this machine's order");
-  expect(Writer().begin(std::uint64_t{1} << 60, 0), "tensors, of which at most 0 fit");
-  expect(Writer().begin(0, ~std::uint64_t{0}), "keys, of which at most");
+  expect(Writer{"GGUF"}.number(std::uint32_t{1}), "expected GGUF version 2 or 3");
+  expect(Writer{"GGUF"}.number(std::uint32_t{0x03000000}), "in this machine's byte order");
+  expect(Writer().begin(std::uint64_t{1} << 60, 0), "tensors, at most 0 in this file");
+  expect(Writer().begin(0, ~std::uint64_t{0}), "keys, at most");
   expect(Writer().begin(0, 1).text("a key that is long enough").number(std::uint32_t{13}), "type, 0 to 12");
   expect(Writer().begin(0, 1).number(~std::uint64_t{0}).number(std::uint64_t{0}), "cut off");
   expect(Writer()
@@ -123,7 +123,7 @@ TEST(Gguf, RefusesWhatIsWrongWithASentence) {
              .text("key")
              .number(std::uint32_t{7})
              .number('\1'),
-         "key \"key\" comes twice");
+         "key \"key\" occurs twice");
   expect(Writer()
              .begin(0, 1)
              .text("key")
@@ -144,7 +144,7 @@ TEST(Gguf, RefusesWhatIsWrongWithASentence) {
   expect(Writer().begin(1, 0).tensor("t", std::uint64_t{1} << 62, 32, 0), "fit into 63 bits");
   expect(Writer().begin(1, 0).tensor("t", 32, 2, 64).padding(200), "to begin at 0, behind the one before");
   expect(Writer().begin(1, 0).tensor("t", 32, 2, 0).padding(67), "expected 68 bytes at 0, but there are 67");
-  expect(Writer().begin(2, 0).tensor("t", 32, 2, 0).tensor("t", 32, 2, 96).padding(200), "comes twice");
+  expect(Writer().begin(2, 0).tensor("t", 32, 2, 0).tensor("t", 32, 2, 96).padding(200), "occurs twice");
   EXPECT_EQ(error_of(Writer().begin(2, 0).tensor("t", 32, 2, 0).tensor("u", 32, 2, 96).padding(164).bytes),
             "");
 }
@@ -246,7 +246,7 @@ TEST(Gguf, MayBeSeveralFiles) {
   EXPECT_ERROR("split.no: expected 1, found 0", GgufParts{first});
 }
 
-TEST(Gguf, StandsForADirectory) {
+TEST(Gguf, ReadsAsADirectory) {
   const ModelDirectory model((data / "gpt2.gguf").string());
   EXPECT_EQ(model.model_type(), "gpt2");
   EXPECT_EQ(model.config().integer({"n_embd"}), 32);
@@ -260,7 +260,7 @@ TEST(Gguf, StandsForADirectory) {
   EXPECT_TRUE(ModelDirectory((data / "bert.gguf").string()).sentence_pooling());
   EXPECT_EQ(ModelDirectory((data / "t5.gguf").string()).config().flag({"tie_word_embeddings"}), true);
   EXPECT_ERROR("general.architecture: expected one of",
-               ModelDirectory((data / "blocks.gguf").string()));  // of no architecture
+               ModelDirectory((data / "blocks.gguf").string()));  // without an architecture
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ TEST_F(InspectionTest, KnowsTheTokenizer) {
   EXPECT_TRUE(contains(error_of(kind), "tokenizer.json: model: expected a JSON object, found 7"));
 }
 
-TEST_F(InspectionTest, RemarksOnWhatIsUnusual) {
+TEST_F(InspectionTest, ReportsUnusualValues) {
   write("config.json", R"({"vocab_size": 2, "dtype": "float16", "auto_map": {}, "quantization_config": {}})");
   write("pytorch_model.bin", "");
   write("adapter_config.json", "{}");
@@ -88,16 +88,16 @@ TEST_F(InspectionTest, RemarksOnWhatIsUnusual) {
   add("empty", DType::f32, {0, 2});
   EXPECT_EQ(inspect().unusual,
             (Remarks{"config.json has no model_type", "config.json names no architecture",
-                     "config.json asks for Python code of its own (auto_map)",
+                     "config.json requires its own Python code (auto_map)",
                      "the weights are quantized (quantization_config)", "no tensor has vocab_size (2) rows",
                      "the tokenizer knows 3 tokens, more than vocab_size (2)",
-                     "model.safetensors is read, model.safetensors.index.json beside it is not",
-                     "pytorch_model.bin is not read, there is a model.safetensors",
+                     "model.safetensors is read; model.safetensors.index.json is not",
+                     "pytorch_model.bin is not read, because there is a model.safetensors",
                      "there is an adapter (adapter_config.json), which --adapter applies",
                      "tensor \"empty\" is empty", "config.json says float16, the tensors are F32"}));
 }
 
-TEST_F(InspectionTest, RemarksOnMixedTypes) {
+TEST_F(InspectionTest, ReportsMixedTypes) {
   add("half", DType::f16, {2});
   EXPECT_EQ(inspect().unusual, Remarks{"the tensors are of mixed types: 1 F16, 1 F32"});
 }

@@ -16,7 +16,8 @@ std::string refusal(const std::string& text, const Json& variables = Json::objec
   return error_of([&] { render(text, variables); });
 }
 
-// What jinja2 makes of templates that have all that those of models have: tests/oracle/make_chat_goldens.py.
+// Compares with jinja2 on templates that use everything that models' templates use:
+// tests/oracle/make_chat_goldens.py.
 TEST(Jinja, RendersAsJinja2Does) {
   const Json goldens = read_json(test_data() / "chat_snippets.json");
   for (const Json& each : goldens["cases"]) {
@@ -28,8 +29,8 @@ TEST(Jinja, RendersAsJinja2Does) {
   }
 }
 
-TEST(Jinja, SaysWhereAndWhatItCannotRead) {
-  const std::string cannot = "template: a template that attend cannot read: ";
+TEST(Jinja, NamesThePlaceOfAnError) {
+  const std::string cannot = "template: invalid or unsupported template: ";
   EXPECT_EQ(refusal("a\n{% if true %}x"), cannot + "line 2: expected {% endif %}, found the template's end");
   EXPECT_EQ(refusal("\n\n{{ x"), cannot + "line 3: expected '}}', found the template's end");
   EXPECT_EQ(refusal("{% endif %}"), cannot + "line 1: expected a statement, found 'endif'");
@@ -56,13 +57,13 @@ TEST(Jinja, KnowsWhatIsGenerated) {
   EXPECT_EQ(rendered.generated, (std::vector<std::pair<std::size_t, std::size_t>>{{2, 4}, {5, 6}}));
 }
 
-TEST(Jinja, KnowsTheDay) {
+TEST(Jinja, HasTheDate) {
   const std::string year = render("{{ strftime_now('%Y') }}");
   EXPECT_EQ(year.size(), 4U);
   EXPECT_EQ(render("{{ strftime_now('%Y-%m-%d')[:4] }}"), year);
 }
 
-TEST(Jinja, EndsWhatIsNestedTooDeepOrNeverEnds) {
+TEST(Jinja, LimitsDepthAndSteps) {
   const auto fails_with = [](const std::string& text, const char* why) {
     EXPECT_NE(refusal(text).find(why), std::string::npos) << refusal(text) << " for " << text.substr(0, 80);
   };
@@ -81,10 +82,10 @@ TEST(Jinja, EndsWhatIsNestedTooDeepOrNeverEnds) {
   fails_with(blocks, "too deep");
   fails_with(loops, "too long");
   fails_with("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "deeper than");
-  fails_with("{{ 'abc' * 1000000000 }}", "makes more than");
-  fails_with("{{ 'x'.center(1000000000) }}{{ '%999999999d' % 1 }}", "makes more than");
+  fails_with("{{ 'abc' * 1000000000 }}", "makes a text or list with more than");
+  fails_with("{{ 'x'.center(1000000000) }}{{ '%999999999d' % 1 }}", "makes a text or list with more than");
   fails_with("{% set n = namespace(s='ab') %}{% for i in range(99) %}{% set n.s = n.s ~ n.s %}{% endfor %}",
-             "makes more than");
+             "makes a text or list with more than");
   fails_with("{% set n = namespace(x=0) %}{% for i in range(9999) %}{% set n.x = [n.x] %}{% endfor %}",
              "deeper than");
   fails_with("{{ range(100000) | unique | list }}", "too long");

@@ -34,10 +34,10 @@ TEST(ParseJson, KeepsTheLastOfTwoFieldsAsPythonDoes) {
   const std::string_view text = R"({"a": 1, "b": 2, "a": 3})";
   EXPECT_EQ(parse(text).dump(), R"({"a":3,"b":2})");
   EXPECT_EQ(error_of([&] { parse_json(text, "f.json", Duplicates::refuse); }),
-            "f.json: the name \"a\" comes twice in one object");
+            "f.json: the name \"a\" occurs twice in one object");
 }
 
-TEST(ParseJson, SaysWhereItWentWrong) {
+TEST(ParseJson, NamesThePlaceOfAnError) {
   EXPECT_TRUE(contains(error_in("{\"a\": 1,\n \"ä\" 2}"), "f.json: not valid JSON at line 2, column 6: "));
   for (const std::string_view text :
        {"", "{", "[1,]", "{\"a\":}", "{'a': 1}", "[1] 2", "tru", "\"a", "\"\xFF\"", "\"\\ud800\"", "[1e999]",
@@ -51,7 +51,8 @@ TEST(ParseJson, SaysWhereItWentWrong) {
 
 TEST(ParseJson, NamesPythonsOwnNumbers) {
   for (const std::string_view text : {"NaN", "[1, -Infinity]", "{\"a\":Infinity}"})
-    EXPECT_TRUE(contains(error_in(text), "NaN and Infinity are Python's, not JSON's")) << text;
+    EXPECT_TRUE(contains(error_in(text), "NaN and Infinity are valid in Python's json, but not in JSON"))
+        << text;
   EXPECT_FALSE(contains(error_in("[\"NaN\", x]"), "Python's"));
 }
 
@@ -74,7 +75,7 @@ TEST(ParseJson, OpensALargeVocabularyAtOnce) {
   std::string text = "{";
   for (int i = 0; i < 200'000; ++i)
     text += (i ? ",\"t" : "\"t") + std::to_string(i) + "\":" + std::to_string(i);
-  const Json json = parse(text + "}");  // with a search for each name: minutes
+  const Json json = parse(text + "}");  // with a search for each name this would take minutes
   EXPECT_EQ(json.size(), 200'000u);
   EXPECT_EQ(json.back(), 199'999);
 }
@@ -161,7 +162,7 @@ TEST_F(FieldsTest, GivesTheDefaultForWhatIsAbsentOrNull) {
   }
 }
 
-TEST_F(FieldsTest, SaysWhatWasExpectedAndWhatCame) {
+TEST_F(FieldsTest, ReportsExpectedAndFoundValues) {
   EXPECT_EQ(integer_error("text"),
             "config.json: text: expected an integer from 1 to 2147483648, found \"abc\"");
   EXPECT_EQ(integer_error("yes"), "config.json: yes: expected an integer from 1 to 2147483648, found true");
@@ -202,7 +203,7 @@ TEST(ShortestLine, NumbersHaveNoMoreDigitsThanTheyNeed) {
   EXPECT_EQ(shortest_line("\xff"), "\"\xEF\xBF\xBD\"");
 }
 
-TEST(Shown, IsShortAndOneLine) {
+TEST(Shown, IsOneShortLine) {
   EXPECT_EQ(shown("a\nb"), "\"a\\nb\"");
   EXPECT_EQ(shown("\xFF"), "\"\xEF\xBF\xBD\"");
   EXPECT_LT(shown(std::string(1000, 'x')).size(), 100u);

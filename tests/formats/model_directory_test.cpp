@@ -49,9 +49,9 @@ TEST_F(ModelDirectoryTest, SaysWhatADirectoryNeeds) {
       "a model is a directory with config.json, model.safetensors and the tokenizer's files, or a GGUF file";
   const auto error = [](const fs::path& wrong) { return error_of([&] { ModelDirectory{wrong}; }); };
   EXPECT_EQ(error("some/name"),
-            "some/name: no such directory (nothing is downloaded here: give the directory of a model; " +
+            "some/name: no such directory; models are not downloaded, so give the directory of a model (" +
                 needs + ")");
-  EXPECT_EQ(error(path()), path().string() + ": there is no config.json in it; " + needs);
+  EXPECT_EQ(error(path()), path().string() + ": the directory has no config.json; " + needs);
   write("config.json", "[]");
   EXPECT_EQ(error(path() / "config.json"), (path() / "config.json").string() + ": not a directory; " + needs);
   EXPECT_TRUE(contains(error(path()), "config.json: expected a JSON object, found []"));
@@ -78,7 +78,7 @@ TEST_F(ModelDirectoryTest, OpensOneFile) {
   EXPECT_EQ(checkpoint.find("a")->shape, std::vector<std::int64_t>{1});
   EXPECT_EQ(checkpoint.find("c"), nullptr);
   EXPECT_EQ(checkpoint.file_of("a"), path() / "model.safetensors");
-  EXPECT_EQ(error_of([&] { checkpoint.file_of("c"); }), "the checkpoint holds no tensor \"c\"");
+  EXPECT_EQ(error_of([&] { checkpoint.file_of("c"); }), "the checkpoint has no tensor \"c\"");
 }
 
 TEST_F(ModelDirectoryTest, OpensShards) {
@@ -112,7 +112,7 @@ TEST_F(ModelDirectoryTest, RefusesShardsThatDoNotMatchTheIndex) {
   EXPECT_TRUE(contains(checkpoint_error(), "weight_map: expected a JSON object, found null"));
 }
 
-TEST_F(ModelDirectoryTest, NoShardLiesOutside) {
+TEST_F(ModelDirectoryTest, RefusesShardsOutsideTheDirectory) {
   directory_.file("model/x", "");
   write_weights("outside.safetensors", {"a"});
   write_weights("model/inside.safetensors", {"a"});
@@ -121,16 +121,15 @@ TEST_F(ModelDirectoryTest, NoShardLiesOutside) {
        {std::string("../outside.safetensors"), absolute, std::string(".."), std::string("."), std::string(),
         std::string("./inside.safetensors"), std::string("inside.safetensors\\u0000")}) {
     write("model/model.safetensors.index.json", "{\"weight_map\": {\"a\": \"" + shard + "\"}}");
-    EXPECT_TRUE(
-        contains(error_of([&] { WeightFiles::open(path() / "model"); }),
-                 "weight_map: \"a\": expected the name of something in the directory itself, found \""))
+    EXPECT_TRUE(contains(error_of([&] { WeightFiles::open(path() / "model"); }),
+                         "weight_map: \"a\": expected a name inside the directory, found \""))
         << shard;
   }
 }
 
 TEST_F(ModelDirectoryTest, ReadsPicklesOnlyWithoutSafetensors) {
   EXPECT_EQ(checkpoint_error(), path().string() +
-                                    ": there is no model.safetensors in it, no pytorch_model.bin "
+                                    ": the directory has no model.safetensors, no pytorch_model.bin "
                                     "and no index of either");
   write("pytorch_model.bin.index.json", R"({"weight_map": {"a": "one.bin"}})");
   EXPECT_TRUE(contains(checkpoint_error(), "one.bin"));
@@ -148,7 +147,7 @@ constexpr const char* cls_modules = R"([
     {"idx": 0, "path": "", "type": "sentence_transformers.base.modules.transformer.Transformer"},
     {"idx": 1, "path": "1_Pooling", "type": "sentence_transformers.sentence_transformer.modules.pooling.Pooling"}])";
 
-TEST_F(ModelDirectoryTest, IsNoSentenceModelWithoutModules) {
+TEST_F(ModelDirectoryTest, WithoutModulesHasNoSentencePooling) {
   write("config.json", "{}");
   EXPECT_FALSE(ModelDirectory(path()).sentence_pooling());
 }
@@ -224,9 +223,9 @@ TEST_F(ModelDirectoryTest, RefusesOtherSentenceModels) {
   EXPECT_TRUE(contains(
       error(
           R"([{"type": "Transformer", "path": "0_Transformer"}, {"type": "Pooling", "path": "1_Pooling"}])"),
-      "expected the transformer in the directory itself"));
+      "expected the transformer directly in the directory"));
   EXPECT_TRUE(contains(error(R"([{"type": "Transformer"}, {"type": "Pooling", "path": "../1_Pooling"}])"),
-                       "expected the name of something in the directory itself"));
+                       "expected a name inside the directory"));
 }
 
 }  // namespace

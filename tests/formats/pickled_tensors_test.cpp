@@ -50,11 +50,10 @@ INSTANTIATE_TEST_SUITE_P(Files, PickledTensorsTest,
 
 TEST(PickledTensorFile, RefusesWhatIsNoTensorByName) {
   const std::string message = error_of(data("program.bin"));
-  EXPECT_NE(message.find("program.bin: the file asks for \"__builtin__.print\""), std::string::npos)
-      << message;
+  EXPECT_NE(message.find("program.bin: the file uses \"__builtin__.print\""), std::string::npos) << message;
 }
 
-// Bytes changed and files cut: an Error or tensors that lie within the file, nothing else.
+// Bytes are changed and files are cut: the result is an Error, or tensors inside the file.
 TEST(PickledTensorFile, SurvivesDamage) {
   TemporaryDirectory directory;
   std::mt19937 random(7);

@@ -34,7 +34,7 @@ class Safetensors : public testing::Test {
     return SafetensorsFile(directory_.file("t.safetensors", content));
   }
 
-  // What is wrong with a file with one tensor "x" of this description and eight bytes of data.
+  // The error for a file with one tensor "x" of this description and eight bytes of data.
   std::string error_with(const std::string& description) {
     return error_with_header("{\"x\":" + description + "}");
   }
@@ -69,7 +69,7 @@ TEST_F(Safetensors, ReadsTensorsAndMetadata) {
 
 TEST_F(Safetensors, AFileMayHoldNothing) {
   EXPECT_TRUE(open(raw_file("{}")).tensors().empty());
-  EXPECT_TRUE(open(raw_file("{}      ")).tensors().empty());  // padded, as writers do
+  EXPECT_TRUE(open(raw_file("{}      ")).tensors().empty());  // padded, as by other writers
 }
 
 TEST_F(Safetensors, RefusesWhatIsNotSafetensors) {
@@ -133,11 +133,11 @@ TEST_F(Safetensors, RefusesOffsetsThatDoNotFit) {
     EXPECT_TRUE(contains(error(offsets), "expected two integers, the second not smaller")) << offsets;
   EXPECT_TRUE(contains(error("[0,9]"), "expected 8 bytes"));
   EXPECT_TRUE(
-      contains(error("[1,9]"), "expected its data to begin at 0, where the one before it ends, found 1"));
+      contains(error("[1,9]"), "expected its data to begin at 0, where the tensor before it ends, found 1"));
   EXPECT_TRUE(contains(error("[9223372036854775799,9223372036854775807]"),
                        "expected its data within the 8 bytes of the file"));
   EXPECT_EQ(error_with_header(R"({"x":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}})", 7),
-            "the tensors take 8 bytes, but the file holds 7 bytes of data: it has been cut off");
+            "the tensors take 8 bytes, but the file has 7 bytes of data: it is cut off");
   EXPECT_EQ(error_with_header(R"({"x":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}})", 9),
             "the tensors take 8 bytes, but the file holds 9 bytes of data");
   EXPECT_EQ(error_with_header("{}", 1), "the tensors take 0 bytes, but the file holds 1 bytes of data");
@@ -150,16 +150,16 @@ TEST_F(Safetensors, RefusesOverlapsHolesAndDoubles) {
                        first, second);
   };
   EXPECT_NO_THROW(
-      open(raw_file(two("[4,8]", "[0,4]"), 8)));  // not in the order of the header: old files are so
+      open(raw_file(two("[4,8]", "[0,4]"), 8)));  // not in the order of the header, as in old files
   EXPECT_TRUE(
       contains(error_with_header(two("[0,4]", "[2,6]")), "tensor \"b\": expected its data to begin at 4"));
   EXPECT_TRUE(contains(error_with_header(two("[0,4]", "[0,4]")),
-                       "begin at 4, where the one before it ends, found 0"));
+                       "begin at 4, where the tensor before it ends, found 0"));
   EXPECT_TRUE(contains(error_with_header(two("[0,4]", "[5,9]"), 9),
-                       "begin at 4, where the one before it ends, found 5"));
+                       "begin at 4, where the tensor before it ends, found 5"));
   EXPECT_EQ(error_with_header(R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
                               R"("a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}})"),
-            "header: the name \"a\" comes twice in one object");
+            "header: the name \"a\" occurs twice in one object");
 }
 
 TEST_F(Safetensors, RefusesMetadataThatIsNoText) {
@@ -246,7 +246,7 @@ TEST_F(Safetensors, WritesNothingThatCannotBeRead) {
   EXPECT_EQ(directory_.count(), 0u);
 }
 
-// Whatever happens to a file, it is read or refused: no crash, no view that leads out of it.
+// A damaged file is read or rejected, without a crash or a view outside of the file.
 TEST_F(Safetensors, SurvivesDamagedFiles) {
   const std::string data = "0123456789abcdef0123456789abcdef";
   const fs::path path = directory_.path() / "whole.safetensors";
@@ -272,11 +272,11 @@ TEST_F(Safetensors, SurvivesDamagedFiles) {
   };
 
   for (std::size_t size = 0; size < whole.size(); ++size) attempt(whole.substr(0, size));
-  EXPECT_EQ(read, 0u);  // no part of a file passes for a whole one
+  EXPECT_EQ(read, 0u);  // no part of a file is accepted as a whole file
 
   std::mt19937 random(20240501);
   const std::string_view alphabet =
-      "0123456789-+.eE\"\\[]{},: \n\x80\xFF";  // what can make or break a header
+      "0123456789-+.eE\"\\[]{},: \n\x80\xFF";  // characters that can change a header
   for (int round = 0; round < 5'000; ++round) {
     std::string damaged = whole;
     for (unsigned changes = 1 + random() % 3; changes > 0; --changes) {
@@ -299,7 +299,7 @@ TEST_F(Safetensors, SurvivesDamagedFiles) {
     }
     attempt(damaged);
   }
-  EXPECT_GT(read, 25u);  // a changed name or letter of the metadata is still a file
+  EXPECT_GT(read, 25u);  // a changed name or letter of the metadata is still valid
   EXPECT_GT(refused, 2'500u);
 }
 

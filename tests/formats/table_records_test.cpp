@@ -68,7 +68,7 @@ TEST(TableRecords, AreUtf8WithOrWithoutItsMark) {
             }),
             "table: expected UTF-8, found UTF-16; `iconv -f UTF-16 -t UTF-8` converts it");
   EXPECT_TRUE(contains(error_of([] { read(std::string("a\0,\0b\0\n\0", 8), Form::tsv); }),
-                       "table: expected UTF-8, found bytes of 0, as UTF-16 has them"));
+                       "table: expected UTF-8, found zero bytes as in UTF-16"));
 }
 
 TEST(TableRecords, NameTheLineOfBrokenQuotes) {

@@ -22,7 +22,7 @@ std::string from_hex(std::string_view hex) {
   return bytes;
 }
 
-// The messages of a file, each frame checked.
+// The messages of a file; each frame is checked.
 std::vector<std::string> messages_of(const std::filesystem::path& path) {
   const std::string bytes = read_file(path);
   std::vector<std::string> messages;
@@ -71,7 +71,7 @@ TEST(TensorBoard, ComputesCastagnolisCrc) {
   EXPECT_EQ(crc32c(""), 0u);
 }
 
-// What the Python package tensorboard 2.21 (EventFileWriter's RecordWriter and event_pb2) writes.
+// The bytes written by the Python package tensorboard 2.21 (EventFileWriter's RecordWriter and event_pb2).
 TEST(TensorBoard, WritesTheBytesOfTheReferenceImplementation) {
   EXPECT_EQ(tensorboard_record(version_event(1.5)),
             from_hex("1800000000000000a37f4b2209000000000000f83f1a0d627261696e2e4576656e743a322a28646c"));
@@ -89,7 +89,7 @@ TEST(TensorBoard, WritesScalars) {
   writer.flush();
   writer.scalar("later", 2, 1e300);
   const auto messages =
-      messages_of(writer.path());  // what is not flushed may be missing, but is not half there
+      messages_of(writer.path());  // unflushed messages may be missing, but are never incomplete
   ASSERT_EQ(messages.size(), 3u);
   EXPECT_TRUE(contains(messages[0], "brain.Event:2"));
   EXPECT_EQ(read_scalar(messages[1]), (Scalar{"loss", 1, 2.5f}));

@@ -1,5 +1,5 @@
-// Hostile model directories, GGUF files and CTranslate2's: whatever the bytes of one of their files are, they
-// are inspected or there is an Error.
+// Hostile model directories, GGUF files and CTranslate2 directories: whatever the bytes of one of their
+// files, the directory is inspected or an Error is thrown.
 #include <attend/tokenizer.h>
 
 #include "base/error.h"
@@ -14,12 +14,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first byte of an input says which file it is.
+// The first byte of an input selects the file.
 enum Kind : unsigned { safetensors, pickle, config, gguf, ctranslate2, kinds };
 constexpr const char* names[] = {"model.safetensors", "pytorch_model.bin", "config.json", "model.gguf",
                                  "model.bin"};
 
-// As many words as its table has rows, so that more than the vocabulary is looked at.
+// As many words as the table has rows, so that more than the vocabulary is checked.
 void write_vocabularies(std::string_view bytes) {
   const CTranslate2 file(std::as_bytes(std::span(bytes)), "model.bin");
   std::int64_t rows = 0;
@@ -46,7 +46,7 @@ std::vector<std::string> seeds() {
     result.push_back(input_of_file(ctranslate2, data / "ctranslate2" / family / "model.bin"));
   for (const auto& entry : fs::directory_iterator(data / "models")) {
     result.push_back(input_of_file(config, entry.path() / "config.json"));
-    // Of larger ones the header and some numbers: the rest would only be more of the same.
+    // Of larger files, the header and some numbers: the rest would only be more of the same.
     const std::string weights = read_file(entry.path() / "model.safetensors");
     result.push_back(input(safetensors, std::string_view(weights).substr(0, 1 << 14)));
   }

@@ -1,4 +1,4 @@
-// What a fuzz target has besides LLVMFuzzerTestOneInput.
+// What a fuzz target defines in addition to LLVMFuzzerTestOneInput.
 #pragma once
 
 #include "base/file.h"
@@ -15,10 +15,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace attend::fuzz {
 
-// Good inputs to begin with, made of tests/data.
+// Valid inputs to start from, made from tests/data.
 std::vector<std::string> seeds();
 
-// An input that begins with the byte `kind`, which says what the rest is.
+// An input that begins with the byte `kind`, which determines the meaning of the rest.
 inline std::string input(unsigned kind, std::string_view bytes) {
   return static_cast<char>(kind) + std::string(bytes);
 }
@@ -26,7 +26,7 @@ inline std::string input_of_file(unsigned kind, const std::filesystem::path& pat
   return input(kind, read_file(path));
 }
 
-// Of this process, for what is read from files only; in memory where there is such a file system.
+// A folder of this process, for code that reads only files; in memory if there is such a file system.
 inline const std::filesystem::path& folder() {
   namespace fs = std::filesystem;
   static const struct Folder {

@@ -1,9 +1,9 @@
 // Runs a fuzz target without libFuzzer: its seeds, and a fixed number of inputs mutated from them, always the
-// same. `make test` does this with every compiler; scripts/fuzz has the long runs.
+// same ones. `make test` does this with every compiler; scripts/fuzz has the long runs.
 //
-//   tokenizer-replay MUTATIONS        the seeds and so many inputs
-//   tokenizer-replay --write FOLDER   the seeds as files, a corpus for libFuzzer
-//   tokenizer-replay FILE...          these inputs, as libFuzzer leaves them behind
+//   tokenizer-replay MUTATIONS        the seeds and this many inputs
+//   tokenizer-replay --write FOLDER   writes the seeds as files, a corpus for libFuzzer
+//   tokenizer-replay FILE...          these inputs, such as those that libFuzzer stores
 #include "fuzz/fuzz.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 using attend::fuzz::seeds;
 
-constexpr std::size_t most_size = 1 << 16;
+constexpr std::size_t max_size = 1 << 16;
 
 void try_input(const std::string& input) {
   LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
@@ -30,14 +30,14 @@ class Mutator {
   std::string make() {
     std::string text = seeds_[below(seeds_.size())];
     for (std::size_t count = 1 + below(4); count > 0; --count) change(text);
-    if (text.size() > most_size) text.resize(most_size);
+    if (text.size() > max_size) text.resize(max_size);
     return text;
   }
 
  private:
   std::size_t below(std::size_t limit) { return random_() % std::max<std::size_t>(limit, 1); }
 
-  // The first byte, which says what the rest is, stays.
+  // The first byte, which determines the meaning of the rest, stays.
   void change(std::string& text) {
     const std::size_t at = 1 + below(text.size() - 1),
                       size = 1 + below(std::min<std::size_t>(text.size() - at, 64));
@@ -55,7 +55,7 @@ class Mutator {
       case 2:
         text.erase(at, size);
         break;
-      case 3:  // the same once more
+      case 3:  // repeat a part
         text.insert(at, text.substr(at, size));
         break;
       case 4:
@@ -105,7 +105,7 @@ int main(int argc, char** argv) {
     for (const std::string& path : arguments) try_input(attend::read_file(path));
     return 0;
   }
-#ifndef __SANITIZE_ADDRESS__  // which maps terabytes for itself
+#ifndef __SANITIZE_ADDRESS__  // the sanitizer maps terabytes itself
   const rlimit limit{std::uint64_t{4} << 30, std::uint64_t{4} << 30};
   setrlimit(RLIMIT_AS, &limit);
 #endif
@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
       (std::filesystem::path(argv[0]).filename().string() + "-" + std::to_string(getpid()) + ".input");
   for (unsigned long i = 0, count = std::stoul(arguments[0]); i < count; ++i) {
     const std::string input = mutator.make();
-    std::ofstream(last, std::ios::binary) << input;  // what a crash was about
+    std::ofstream(last, std::ios::binary) << input;  // the input of a possible crash
     try_input(input);
   }
   std::filesystem::remove(last);

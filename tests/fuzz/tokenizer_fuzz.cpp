@@ -1,4 +1,4 @@
-// Hostile tokenizers and hostile text: whatever the bytes are, there is a tokenizer or an Error.
+// Hostile tokenizers and hostile text: whatever the bytes are, the result is a tokenizer or an Error.
 #include <attend/tokenizer.h>
 
 #include "base/error.h"
@@ -12,7 +12,8 @@ namespace fs = std::filesystem;
 
 const fs::path data_folder = ATTEND_TEST_DATA;
 
-// The first byte of an input, divided by `kinds`, gives what it is and a number: for text, of the tokenizer.
+// The first byte of an input, modulo `kinds`, selects the kind; the quotient is a number: for text, that of
+// the tokenizer.
 enum Kind : unsigned { tokenizer_json, sentencepiece, text, kinds };
 
 void round_trip(const Tokenizer& tokenizer, const std::string& text) {

@@ -1,4 +1,4 @@
-// Texts that begin differently.
+// Alternative texts that begin differently.
 #include "generation/generate.h"
 #include "generation/models.h"
 #include "generation/scores/selection.h"
@@ -70,7 +70,7 @@ TEST(Alternatives, AreWhatThePromptWithTheirFirstTokenGives) {
     }
 }
 
-// Where a token is forced, what comes behind it differs.
+// If a token is forced, the tokens after it differ.
 TEST(Alternatives, BeginWhereThereIsAChoice) {
   const PretrainedModel model = load_model("marian-generation");
   const auto texts = generate(model, make_prompts(1),
@@ -90,7 +90,7 @@ TEST(Alternatives, BeginWhereThereIsAChoice) {
   EXPECT_EQ(second.size(), 5u);
 }
 
-TEST(Alternatives, OfPlacesThatNoTextTookThereIsNone) {
+TEST(Alternatives, MayBeFewerThanRequested) {
   const PretrainedModel model = load_model("gpt2-generation");
   std::vector<std::int64_t> all_but_two;
   for (std::int64_t id = 2; id < model.network()->decoder->spec().embeddings.vocabulary; ++id)
@@ -105,7 +105,7 @@ TEST(Alternatives, OfPlacesThatNoTextTookThereIsNone) {
   EXPECT_EQ(texts[2].score, -1e9f);
 }
 
-// Those of texts that there are, also behind a token that was forced.
+// For all texts that exist, also after a forced token.
 TEST(Alternatives, StreamEveryToken) {
   const PretrainedModel model = load_model("marian-generation");
   std::vector<std::int64_t> bad;
@@ -127,7 +127,7 @@ TEST(Alternatives, StreamEveryToken) {
   }
 }
 
-TEST(Alternatives, RefuseWhatContradictsThem) {
+TEST(Alternatives, RefuseContradictingOptions) {
   const PretrainedModel model = load_model("gpt2-generation");
   const auto error = [&](const Json& settings) {
     GenerationConfig config = config_of(model, settings);

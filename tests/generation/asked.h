@@ -1,4 +1,4 @@
-// Requests to a continuous batch, drawn at random, and what each gets alone.
+// Random requests to a continuous batch, and the result of each alone.
 #pragma once
 
 #include "generation/continuous_batch.h"
@@ -13,7 +13,7 @@ namespace attend {
 
 using Ids = std::vector<std::int64_t>;
 
-// What one request asks for, and what became of it.
+// What one request asks for, and its results.
 struct Asked {
   Ids prompt;
   Json settings;
@@ -104,7 +104,7 @@ inline void expect_same_as_alone(const PretrainedModel& model, const Asked& aske
   }
 }
 
-inline std::int64_t most_steps(const Asked& asked) {
+inline std::int64_t max_steps(const Asked& asked) {
   return asked.settings["max_new_tokens"].get<std::int64_t>();
 }
 

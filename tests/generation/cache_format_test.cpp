@@ -1,9 +1,9 @@
-// Keys and values in int8: near those in float32 for every family, and a result depends on nothing but its
-// own text, as with float32.
+// Keys and values in int8: the results are near those in float32 for every family, and a result depends only
+// on its own text, as with float32.
 #include "base/parallel.h"
 #include "expect_error.h"
 #include "generation/decoding/paged_decoder.h"
-#include "generation/decoding/rereading_decoder.h"
+#include "generation/decoding/uncached_decoder.h"
 #include "generation/generate.h"
 #include "generation/models.h"
 #include "golden_spec.h"
@@ -26,7 +26,7 @@ PretrainedModel load(const std::string& name, CacheFormat format, std::vector<Ad
   return PretrainedModel::load(ModelDirectory(path), Purpose::inference);
 }
 
-// A text of each length, for the model's decoder or, where there is one, its encoder.
+// A text of each length, for the model's encoder if it has one, else for its decoder.
 std::vector<Prompt> prompts_for(const PretrainedModel& model, const Ids& lengths) {
   std::vector<Prompt> prompts;
   for (const std::int64_t length : lengths) {
@@ -42,7 +42,7 @@ std::vector<Prompt> prompts_for(const PretrainedModel& model, const Ids& lengths
   return prompts;
 }
 
-// Scores behind a prompt, then of several tokens at once, then of single ones: [rows, V].
+// Scores after a prompt, then of several tokens at once, then of single ones: [rows, V].
 Tensor scores(const PretrainedModel& model, const std::vector<Prompt>& prompts) {
   const Unrecorded inference;
   PagedDecoder decoder(model);
@@ -63,7 +63,7 @@ Tensor scores(const PretrainedModel& model, const std::vector<Prompt>& prompts) 
 
 bool has_cache(const std::string& name) {
   const ModelSpec spec = golden_spec(name);
-  return spec.decoder && spec.language_model_head && !rereads(spec);
+  return spec.decoder && spec.language_model_head && !lacks_kv_cache(spec);
 }
 
 std::vector<std::string> networks_with_cache() {
@@ -85,7 +85,7 @@ TEST_P(Int8Cache, ScoresAreNearFloat32) {
   EXPECT_GT(error, 0);
 }
 
-// To the last bit: alone and among others, on one thread and on two.
+// To the last bit: alone and with others, on one thread and on two.
 TEST_P(Int8Cache, ScoresOfATextAreItsOwn) {
   const PretrainedModel model = load(GetParam(), CacheFormat::int8);
   Ids lengths;
@@ -108,11 +108,11 @@ INSTANTIATE_TEST_SUITE_P(Networks, Int8Cache, testing::ValuesIn(networks_with_ca
   return name;
 });
 
-TEST(CacheFormat, EveryKindOfNetworkIsTried) {
+TEST(CacheFormat, CoversEveryKindOfNetwork) {
   EXPECT_GE(networks_with_cache().size(), 15u);
 }
 
-// Keys and values of a prefix stand in front of the text's, and are rounded like them.
+// Keys and values of a prefix come before the text's, and are rounded like them.
 TEST(CacheFormat, VirtualTokensAreKeptLikeOthers) {
   for (const auto& [network, adapter] : {std::pair{"gpt2", "gpt2-prefix"}, {"gpt2", "gpt2-prompt"}}) {
     const std::vector<AdapterPath> its = {{test_data() / "adapters" / adapter}};
@@ -126,8 +126,8 @@ TEST(CacheFormat, VirtualTokensAreKeptLikeOthers) {
   }
 }
 
-// Two prompts that begin alike: the second finds the pages of the first.
-TEST(CacheFormat, SharedPagesHoldWhatOwnOnesWould) {
+// Two prompts with a common prefix: the second finds the pages of the first.
+TEST(CacheFormat, SharedPagesHoldTheSameAsOwnPages) {
   const PretrainedModel model = load("gpt2-generation", CacheFormat::int8);
   const Unrecorded inference;
   Ids first(22, 5), second(22, 5);
@@ -139,7 +139,7 @@ TEST(CacheFormat, SharedPagesHoldWhatOwnOnesWould) {
   EXPECT_EQ(shared.cache().pages_in_use(), 3);
   const Tensor wanted = scores(model, {{second, {}, {}}});
   EXPECT_TRUE(ops::equal(found[1], wanted[0][0]));
-  // A branch copies the page that it goes on in, with its scales.
+  // A branch copies the page that it continues, with its scales.
   const auto branch = shared.fork(both[1]);
   const Ids several = {5, 3, 9}, other = {6};
   shared.step(std::vector<Decoder::Feed>{{branch, other}});
@@ -147,7 +147,7 @@ TEST(CacheFormat, SharedPagesHoldWhatOwnOnesWould) {
   EXPECT_TRUE(ops::equal(next[0], wanted[0][1]));
 }
 
-TEST(CacheFormat, GuessesDoNotChangeTheText) {
+TEST(CacheFormat, DraftTokensDoNotChangeTheText) {
   for (const char* name : {"gpt2-generation", "marian-generation"}) {
     const PretrainedModel model = load(name, CacheFormat::int8);
     const auto prompts = make_prompts(12);
@@ -201,14 +201,14 @@ TEST(CacheFormat, TheSameMemoryHoldsMorePages) {
 TEST(CacheFormat, ModelsWithoutACacheAreRefused) {
   for (const char* name : {"bert-masked-lm", "gpt2-sequence-classification", "xlnet-generation"}) {
     const std::string error = error_of([&] { load(name, CacheFormat::int8); });
-    EXPECT_NE(error.find("no cache to be int8"), error.npos) << error;
+    EXPECT_NE(error.find("no KV cache that could be int8"), error.npos) << error;
   }
   for (const char* name : {"transfo-xl-generation", "xlm-generation"}) {
     const std::string error = error_of([&] {
       const PretrainedModel model = load(name, CacheFormat::int8);
       generate(model, std::vector<Ids>{{3}}, config_of(model, Json::object()));
     });
-    EXPECT_NE(error.find("no cache to be int8"), error.npos) << error;
+    EXPECT_NE(error.find("no KV cache that could be int8"), error.npos) << error;
   }
   EXPECT_ERROR("cache int4: expected float32 or int8", cache_format("int4"));
   EXPECT_EQ(cache_format(name(CacheFormat::int8)), CacheFormat::int8);

@@ -1,4 +1,4 @@
-// What goes wrong in a batch stays in the request that it belongs to.
+// An error in a batch affects only the request that it belongs to.
 #include "expect_error.h"
 #include "generation/asked.h"
 
@@ -11,13 +11,13 @@ std::string message_of(const BatchResult& result) {
   return error_of([&] { std::rethrow_exception(result.error); });
 }
 
-// One text meets numbers that are none, one client is gone: the others go on.
-TEST(ContinuousBatch, WhatFailsFailsAlone) {
+// One text meets NaN, one client has disconnected: the others continue.
+TEST(ContinuousBatch, AFailedRequestFailsAlone) {
   const PretrainedModel model = load_model("gpt2-generation");
   const Unrecorded no_grad;
   Tensor& positions = model.network()->decoder->embeddings->positions;
   const Tensor damaged = positions.clone();
-  damaged[30].fill_(NAN);  // which only a long text meets
+  damaged[30].fill_(NAN);  // only a long text meets it
   positions.set_data(damaged);
   std::vector<Asked> all = make_requests(9, 3, 9);
   std::int64_t step = 0;
@@ -25,7 +25,7 @@ TEST(ContinuousBatch, WhatFailsFailsAlone) {
   for (Asked& asked : all) asked.settings = {{"max_new_tokens", 9}, {"eos_token_id", nullptr}};
   all[2].settings["suppress_tokens"] = Json::array();
   for (std::int64_t token = 0; token < 41; ++token) all[2].settings["suppress_tokens"].push_back(token);
-  all[2].settings["do_sample"] = true;  // and nothing is left to be drawn
+  all[2].settings["do_sample"] = true;  // and no token is left to be drawn
   all[6].prompt = Ids(29, 5);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (i != 4) {
@@ -44,7 +44,7 @@ TEST(ContinuousBatch, WhatFailsFailsAlone) {
   EXPECT_TRUE(contains(message_of(all[2].result), "no token is possible"));
   EXPECT_TRUE(contains(message_of(all[4].result), "client is gone"));
   EXPECT_TRUE(contains(message_of(all[6].result), "NaN"));
-  EXPECT_EQ(all[6].streamed[0].size(), 2u);  // it was well so far
+  EXPECT_EQ(all[6].streamed[0].size(), 2u);  // it was valid so far
   EXPECT_EQ(batch.status().pages_in_use, 0);
 }
 
@@ -56,7 +56,7 @@ TEST(ContinuousBatch, ACancelledRequestEndsEvenIfNoStepFollows) {
     ContinuousBatch batch(model);
     for (Asked& asked : all) {
       asked.settings = {{"max_new_tokens", 12}, {"eos_token_id", nullptr}};
-      if (&asked == &all[2]) batch.step();  // the first two run by then
+      if (&asked == &all[2]) batch.step();  // the first two are running by then
       submit(batch, model, asked, step);
     }
     batch.cancel(all[0].ticket);
@@ -68,7 +68,7 @@ TEST(ContinuousBatch, ACancelledRequestEndsEvenIfNoStepFollows) {
   }
 }
 
-// Whatever is thrown, and wherever: it ends the request that it concerns, and nobody else.
+// Any exception, anywhere, ends only the request that it concerns.
 TEST(ContinuousBatch, ExceptionsStayInTheirRequests) {
   const PretrainedModel model = load_model("gpt2-generation");
   for (const char* place : {"rule", "on_token", "on_end"}) {
@@ -113,8 +113,8 @@ TEST(ContinuousBatch, ExceptionsStayInTheirRequests) {
   }
 }
 
-// A step that fails is that of all who run; the batch goes on with the next ones.
-TEST(ContinuousBatch, AStepThatFailsEndsThoseWhoRun) {
+// A step that fails ends all running requests; the batch continues with the next ones.
+TEST(ContinuousBatch, AFailedStepEndsTheRunningRequests) {
   const PretrainedModel model = load_model("gpt2-generation");
   std::vector<Asked> all = make_requests(3, 3, 9);
   std::int64_t step = 0;
@@ -127,7 +127,7 @@ TEST(ContinuousBatch, AStepThatFailsEndsThoseWhoRun) {
   const Unrecorded no_grad;
   Tensor& positions = model.network()->decoder->embeddings->positions;
   const Tensor whole = positions.clone();
-  positions.set_data(positions.narrow(0, 0, 1).clone());  // there is no place for what comes next
+  positions.set_data(positions.narrow(0, 0, 1).clone());  // there is no position for the following tokens
   while (batch.step()) {
   }
   positions.set_data(whole);
@@ -142,7 +142,7 @@ TEST(ContinuousBatch, AStepThatFailsEndsThoseWhoRun) {
   expect_same_as_alone(model, all[2]);
 }
 
-TEST(ContinuousBatch, TakesNothingWhileItEnds) {
+TEST(ContinuousBatch, TakesNoRequestsDuringDestruction) {
   const PretrainedModel model = load_model("gpt2-generation");
   std::string refused;
   int ends = 0;
@@ -160,7 +160,7 @@ TEST(ContinuousBatch, TakesNothingWhileItEnds) {
   EXPECT_TRUE(contains(refused, "takes no more"));
 }
 
-TEST(ContinuousBatch, RefusesWhatCanNeverBe) {
+TEST(ContinuousBatch, RefusesImpossibleRequests) {
   const PretrainedModel model = load_model("gpt2-generation");
   ContinuousBatch batch(model, {.cache = {.tokens = 32}});
   const auto error = [&](const Ids& prompt, const Json& settings) {

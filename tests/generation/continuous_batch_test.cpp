@@ -1,4 +1,4 @@
-// Whoever takes part in a batch, and whatever happens there, gets what it would have got alone.
+// Every request in a batch gets the same result as alone, whatever happens in the batch.
 #include "generation/asked.h"
 #include "temporary_directory.h"
 #include "tensor_checks.h"
@@ -28,7 +28,7 @@ TEST_P(Together, AsAloneInLittleMemory) {
   for (Asked& asked : all) {  // within the positions of the smallest models
     const std::int64_t room =
         model.network()->is_encoder_decoder() ? 18 : 24 - static_cast<std::int64_t>(asked.prompt.size());
-    asked.settings["max_new_tokens"] = std::min(most_steps(asked), room);
+    asked.settings["max_new_tokens"] = std::min(max_steps(asked), room);
     const bool one_text =
         !asked.settings.contains("num_beams") && !asked.settings.contains("num_return_sequences");
     if (!model.network()->is_encoder_decoder() && one_text && asked.seed % 3 == 0)
@@ -49,10 +49,10 @@ TEST_P(Together, AsAloneInLittleMemory) {
   EXPECT_GT(waited, 100);
   EXPECT_GT(batch.status().preemptions, 4);
   EXPECT_EQ(batch.status().pages_in_use, 0);
-  std::int64_t bound = 0;  // of the steps that a request and those before it may take
+  std::int64_t bound = 0;  // bound of the steps that a request and those before it may take
   for (const Asked& asked : all) {
     expect_same_as_alone(model, asked);
-    bound = std::max(bound, asked.arrival) + most_steps(asked);
+    bound = std::max(bound, asked.arrival) + max_steps(asked);
     EXPECT_LE(asked.end_step, bound);
   }
 }
@@ -68,7 +68,7 @@ std::vector<Kept> kept_as(CacheFormat cache) {
 INSTANTIATE_TEST_SUITE_P(Batch, Together, testing::ValuesIn(kept_as(CacheFormat::float32)));
 INSTANTIATE_TEST_SUITE_P(Int8, Together, testing::ValuesIn(kept_as(CacheFormat::int8)));
 
-TEST(ContinuousBatch, PromptsThatBeginAlikeSharePages) {
+TEST(ContinuousBatch, PromptsWithACommonPrefixSharePages) {
   const PretrainedModel model = load_model("gpt2-generation");
   ContinuousBatch batch(model);
   std::vector<Asked> all(8);
@@ -80,11 +80,11 @@ TEST(ContinuousBatch, PromptsThatBeginAlikeSharePages) {
     submit(batch, model, all[i], step);
   }
   batch.step();
-  EXPECT_EQ(batch.status().pages_in_use, 2 + 8);  // two whole pages together, the third each
+  EXPECT_EQ(batch.status().pages_in_use, 2 + 8);  // two whole pages together, and a third one each
   while (batch.step()) {
   }
   for (const Asked& asked : all) expect_same_as_alone(model, asked);
-  // Nobody uses them any more, but they are known still: only the rest is read.
+  // They are unused, but still known: only the rest is read.
   Asked late = all[0];
   late.ends = 0;
   late.streamed = std::vector<Ids>(3);
@@ -107,10 +107,10 @@ TEST(ContinuousBatch, CancelledRequestsLeave) {
     batch.step();
     batch.step();
     for (const std::size_t i : {0, 3, 11}) batch.cancel(all[i].ticket);
-    batch.cancel(12345);  // nobody
+    batch.cancel(12345);  // no request
     while (batch.step()) {
     }
-    batch.cancel(all[1].ticket);  // over
+    batch.cancel(all[1].ticket);  // finished
     EXPECT_FALSE(batch.step());
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (i == 0 || i == 3 || i == 11) {
@@ -124,7 +124,7 @@ TEST(ContinuousBatch, CancelledRequestsLeave) {
   }
 }
 
-TEST(ContinuousBatch, EndsWithItsRequests) {
+TEST(ContinuousBatch, DestructionEndsItsRequests) {
   const PretrainedModel model = load_model("gpt2-generation");
   std::vector<Asked> all = make_requests(3, 5, 9);
   std::int64_t step = 0;
@@ -135,7 +135,7 @@ TEST(ContinuousBatch, EndsWithItsRequests) {
   for (const Asked& asked : all) EXPECT_EQ(asked.result.end, BatchResult::End::cancelled);
 }
 
-// One thread steps, others ask, cancel and read.
+// One thread steps; others submit, cancel and read.
 TEST(ContinuousBatch, ServesManyThreads) {
   const PretrainedModel model = load_model("gpt2-generation");
   ContinuousBatch batch(model, {.cache = {.tokens = 160}});
@@ -149,7 +149,7 @@ TEST(ContinuousBatch, ServesManyThreads) {
       clients.emplace_back([&] {
         for (std::size_t i = 0; i < mine.size(); ++i) {
           Asked& asked = mine[i];
-          asked.settings["max_new_tokens"] = std::min<std::int64_t>(most_steps(asked), 10);
+          asked.settings["max_new_tokens"] = std::min<std::int64_t>(max_steps(asked), 10);
           BatchRequest request{{asked.prompt, {}, {}},
                                batch.prepare(config_of(model, asked.settings), asked.seed)};
           request.on_token = [&](std::size_t text, const ChosenToken& token) {

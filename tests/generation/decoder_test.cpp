@@ -1,4 +1,4 @@
-// The decoder by itself: what lies in the cache, and when it is given back.
+// The decoder alone: the contents of the cache, and when pages are freed.
 #include "generation/decoding/paged_decoder.h"
 #include "generation/models.h"
 #include "tensor_checks.h"
@@ -16,7 +16,7 @@ Tensor step(Decoder& decoder,
   return decoder.step(all);
 }
 
-TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
+TEST(DecoderCache, ForksAreIndependentAndFreeTheirPages) {
   const PretrainedModel model = load_model("gpt2-generation");
   PagedDecoder decoder(model);
   const std::vector<std::int64_t> begin(20, 7);  // a full page and a part of one
@@ -26,7 +26,7 @@ TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
   const auto b = decoder.fork(a);
   EXPECT_EQ(decoder.cache().pages_in_use(), 2);
   const Tensor scores = step(decoder, {{a, {8}}, {b, {9}}});
-  EXPECT_EQ(decoder.cache().pages_in_use(), 3);  // the full page is shared still
+  EXPECT_EQ(decoder.cache().pages_in_use(), 3);  // the full page is still shared
 
   PagedDecoder other(model);
   for (const auto& [row, last] : {std::pair{0, 8}, {1, 9}}) {
@@ -43,7 +43,7 @@ TEST(DecoderCache, BranchesGoTheirOwnWayAndGiveEverythingBack) {
   EXPECT_EQ(other.cache().pages_in_use(), 0);
 }
 
-TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
+TEST(DecoderCache, SourcesStayWhileTheyAreInUse) {
   const PretrainedModel model = load_model("marian-generation");
   const Unrecorded inference;
   PagedDecoder decoder(model);
@@ -54,7 +54,7 @@ TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
   decoder.release(first[0]);
   decoder.release(first[1]);
   const auto last = add_prompts(decoder, {sources[2]})[0];
-  EXPECT_EQ(decoder.cache().pages_in_use(), 2);  // the first is gone, the second has a reader still
+  EXPECT_EQ(decoder.cache().pages_in_use(), 2);  // the first is gone, the second is still used
   const Tensor scores = step(decoder, {{last, {40}}, {branch, {40}}});
 
   PagedDecoder alone(model);
@@ -63,8 +63,8 @@ TEST(DecoderCache, SourcesStayAsLongAsTheyAreRead) {
   EXPECT_TRUE(ops::allclose(scores, wanted, 1e-4, 1e-5));
 }
 
-// Positions as a padded batch has them (BART's decoder alone): what is written goes on behind the last.
-TEST(DecoderCache, PromptsStandWhereTheyAreSaidTo) {
+// Positions as in a padded batch (BART's decoder alone): generated tokens continue after the last one.
+TEST(DecoderCache, PromptsHaveTheGivenPositions) {
   const PretrainedModel model = load_model("gpt2-generation");
   PagedDecoder decoder(model);
   const auto a = add_prompts(decoder, {{{7, 8, 9}, {2, 3, 5}, {}}})[0];

@@ -1,4 +1,4 @@
-// Words that must come, as they are counted and as a search brings them about.
+// Forced words: how they are counted, and how a search produces them.
 #include "generation/search/forced_words.h"
 
 #include "generation/generate.h"
@@ -28,7 +28,7 @@ TEST(ForcedWords, FollowsOneWordAtATime) {
   EXPECT_EQ(bank({1}), 1);
   EXPECT_EQ(bank({9, 1, 2}), 2);
   EXPECT_EQ(bank({1, 2, 3}), 3);
-  EXPECT_EQ(bank({1, 4}), 0);  // the token that breaks a word off begins no other one
+  EXPECT_EQ(bank({1, 4}), 0);  // the token that breaks off a word begins no other one
   EXPECT_EQ(bank({1, 4, 4}), 3);
   EXPECT_TRUE(words.begin(Ids{4, 1, 2, 3}).completed());
   EXPECT_TRUE(words.begin(Ids{4, 1, 2, 3, 1, 9}).completed());
@@ -45,7 +45,7 @@ TEST(ForcedWords, TakesOnePhraseOfSeveral) {
   EXPECT_TRUE(words.begin(Ids{1, 3, 4}).completed());
   EXPECT_FALSE(words.begin(Ids{1, 3, 5}).completed());
   EXPECT_EQ(advances(words, {}), (std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {5, 3}}));
-  // As in the original: behind 2, which ends the word, 3 counts as breaking it off.
+  // As in the original: after 2, which ends the word, 3 counts as breaking it off.
   EXPECT_EQ(advances(words, {1}), (std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 3}, {3, 0}}));
 }
 
@@ -60,7 +60,7 @@ TEST(ForcedWords, ComeInEveryText) {
     const auto texts = generate(model, prompts, config);
     for (std::size_t i = 0; i < prompts.size(); ++i) {
       Ids all = texts[i].ids;
-      if (!model.network()->is_encoder_decoder())  // what the prompt says has been said
+      if (!model.network()->is_encoder_decoder())  // words in the prompt count
         all.insert(all.begin(), prompts[i].begin(), prompts[i].end());
       EXPECT_FALSE(std::ranges::search(all, Ids{11, 12}).empty()) << name;
       EXPECT_TRUE(!std::ranges::search(all, Ids{38, 13}).empty() || std::ranges::count(all, 36) > 0) << name;
@@ -68,7 +68,7 @@ TEST(ForcedWords, ComeInEveryText) {
   }
 }
 
-TEST(ForcedWords, RefusesWhatCannotBe) {
+TEST(ForcedWords, RefusesImpossiblePhrases) {
   const PretrainedModel model = load_model("gpt2-generation");
   const auto error = [&](const char* settings) {
     return error_of([&] {

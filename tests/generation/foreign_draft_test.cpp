@@ -1,4 +1,4 @@
-// Guesses of a model with other tokens, that go through text.
+// Draft tokens of a model with another vocabulary, which are translated through text.
 #include "generation/decoding/foreign_draft.h"
 
 #include "generation/generate.h"
@@ -29,7 +29,7 @@ TokenizerPair word_tokenizers(const TemporaryDirectory& directory, const std::ve
   return {tokenizer, tokenizer};
 }
 
-// The same words in another order, and a model that has learnt them so.
+// The same words in another order, and a model trained with them.
 struct Foreign {
   explicit Foreign(const std::string& name)
       : model(PretrainedModel::load(ModelDirectory(model_path(name)), {.packs = false})) {
@@ -49,8 +49,8 @@ std::vector<std::int64_t> in_order(std::int64_t count) {
   return words;
 }
 
-// A model that differs in nothing but its tokens guesses what the model itself will say.
-TEST(ForeignDraft, GuessesAreTranslated) {
+// A model that differs only in its tokens proposes exactly what the model itself generates.
+TEST(ForeignDraft, DraftTokensAreTranslated) {
   const Unrecorded inference;
   const PretrainedModel model = load_model("gpt2-generation");
   const Foreign foreign("gpt2-generation");

@@ -1,4 +1,4 @@
-// A result does not depend on what else is generated, and nothing stays in the cache.
+// A result does not depend on other texts, and nothing stays in the cache.
 #include "generation/generate.h"
 
 #include "generation/decoding/paged_decoder.h"
@@ -32,7 +32,7 @@ TEST_P(Alone, GivesTheSameAsInABatch) {
   const auto each = static_cast<std::size_t>(config.num_return_sequences);
   ASSERT_EQ(together.size(), prompts.size() * each);
 
-  // A few at a time: prompts join while others go on.
+  // A few at a time: prompts join while others continue.
   std::size_t seen = 0;
   const auto few =
       generate(model, prompts, config,
@@ -49,7 +49,7 @@ TEST_P(Alone, GivesTheSameAsInABatch) {
       EXPECT_EQ(few[i].score, together[i].score);
     }
   }
-  if (config.do_sample) return;  // what is drawn depends on the number of the prompt
+  if (config.do_sample) return;  // draws depend on the index of the prompt
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     const auto alone = generate(model, Prompts{prompts[i]}, config);
     for (std::size_t j = 0; j < each; ++j)
@@ -102,9 +102,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"gpt2-generation", kLookup}, Case{"marian-generation", kLookup},
                     Case{"gpt2-generation", kGroups}, Case{"marian-generation", kGroups}));
 
-// As transformers has it (tests/oracle/check_generation.py): beams go on behind a forced word that is an end
-// token, and stop where each of them ends in one.
-TEST(ForcedEnds, StopTheSearchWhereAllBeamsEndInOne) {
+// As in transformers (tests/oracle/check_generation.py): beams continue after a forced word that is an end
+// token, and stop when each of them ends in one.
+TEST(ForcedEnds, StopTheSearchIfAllBeamsEnd) {
   const PretrainedModel model = load_model("gpt2-generation");
   const GenerationConfig config = config_of(
       model,
@@ -127,7 +127,7 @@ TEST(Generate, SeedDecidesWhatIsDrawn) {
   };
   EXPECT_EQ(ids(1), ids(1));
   EXPECT_NE(ids(1), ids(2));
-  EXPECT_NE(ids(1)[0], ids(1)[1]);  // two texts of one prompt
+  EXPECT_NE(ids(1)[0], ids(1)[1]);  // two texts for one prompt
 }
 
 TEST(Generate, LogProbabilityOfEveryToken) {
@@ -162,7 +162,7 @@ TEST(Generate, LogProbabilityOfEveryToken) {
       generate(model, prompts, config_of(model, {{"max_new_tokens", 2}}))[0].log_probabilities.empty());
 }
 
-// Whatever is guessed, and however many times the guesses are wrong.
+// For any draft tokens, however often they are wrong.
 TEST(Generate, PromptLookupChangesNothing) {
   std::size_t repeated = 0;
   for (const char* name : {"gpt2-generation", "marian-generation"}) {
@@ -189,10 +189,10 @@ TEST(Generate, PromptLookupChangesNothing) {
         }
       }
   }
-  EXPECT_GT(repeated, 1000u);  // so there was much to guess
+  EXPECT_GT(repeated, 1000u);  // so there were many draft tokens
 }
 
-// The model itself guesses right, another one wrong; neither changes a token.
+// The model itself proposes the right tokens, another one wrong ones; neither changes a token.
 TEST(Generate, AssistantChangesNothing) {
   for (const auto& [name, other] : {std::pair{"gpt2-generation", "gpt2"}, {"marian-generation", "marian"}}) {
     const PretrainedModel model = load_model(name), small = load_model(other);
@@ -221,9 +221,9 @@ TEST(Generate, AssistantChangesNothing) {
                        "an assistant must"));
 }
 
-// A rule that says what fields can say too gives the same; one that knows its prompt, something else for
-// each.
-TEST(Generate, RuleOfTheProgramsOwn) {
+// A rule that expresses the same as fields gives the same texts; one that knows its prompt gives different
+// texts for each.
+TEST(Generate, CustomProcessor) {
   for (const char* name : {"gpt2-generation", "marian-generation"})
     for (const std::int64_t beams : {1, 3}) {
       const PretrainedModel model = load_model(name);
@@ -244,7 +244,7 @@ TEST(Generate, RuleOfTheProgramsOwn) {
     }
 }
 
-TEST(Generate, RuleThatFails) {
+TEST(Generate, CustomProcessorThatThrows) {
   const PretrainedModel model = load_model("gpt2-generation");
   const GenerationConfig config = config_of(model, {{"max_new_tokens", 5}});
   const ScoreRule throws = [](auto...) { throw std::runtime_error("no rule for this"); };
@@ -327,7 +327,7 @@ TEST(Generate, RefusesScoresThatAreNoNumbers) {
         contains(error_of([&] { generate(model, make_prompts(3), config_of(model, settings)); }), "NaN"));
 }
 
-// What a search leaves behind when it is over.
+// What a search leaves behind.
 TEST(DecoderCache, EmptyAfterEverySearch) {
   for (const char* name : {"gpt2-generation", "marian-generation"})
     for (const char* settings : {kGreedy, kBeams, kPenalties, kSample, kBeamSample, kLookup, kGroups,

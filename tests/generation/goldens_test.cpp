@@ -1,4 +1,4 @@
-// What transformers 4.57.6 generates: tests/data/models/*-generation/generation.json, by
+// Compares with the texts of transformers 4.57.6: tests/data/models/*-generation/generation.json, made by
 // tests/oracle/make_goldens.py.
 #include "generation/models.h"
 #include "generation/tensors.h"

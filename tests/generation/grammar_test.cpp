@@ -30,8 +30,8 @@ std::vector<bool> allowed(const Grammar& grammar, std::size_t vocabulary, const 
   return result;
 }
 
-// Of a language with finitely many words it is plain what may come: tokens with which a text is still the
-// beginning of one of them, and the end behind a whole one.
+// For a language with finitely many words it is clear what may come: tokens after which the text is still a
+// prefix of a word, and the end after a whole word.
 class Language {
  public:
   Language(std::vector<std::string> words, std::vector<std::string> tokens, std::int64_t end)
@@ -62,14 +62,15 @@ bool is_continuation(const Tokenizer& tokenizer, TokenId id) {
   return !prefix.empty() && tokenizer.id_to_token(id).value_or("").starts_with(prefix);
 }
 
-// Random texts of a language, by every kind of decoder: bytes, spaces and ends of words written in many ways.
+// Random texts of a language, with every kind of decoder: bytes, spaces and ends of words are written in many
+// ways.
 TEST(Grammar, AllowsWhatALanguageAllows) {
   for (const std::string name :
        {"gpt2", "llama", "unigram", "roberta", "bert_uncased", "gpt1", "bpe_prefix"}) {
     SCOPED_TRACE(name);
     const Tokenizer tokenizer = tokenizer_of(name);
     std::vector<std::string> tokens = tokenizer.token_texts();
-    // Any token may be the end; one that stands for nothing else.
+    // Any token may be the end token, including one without text.
     tokens.emplace_back();
     const auto end = static_cast<std::int64_t>(tokens.size()) - 1;
     std::vector<std::string> words = {"the", "the cat", "there it is", "a 7", "a", "über", "(so)"};
@@ -79,7 +80,7 @@ TEST(Grammar, AllowsWhatALanguageAllows) {
       form.text += word == "(so)" ? "\\(so\\)" : word;
     }
     const Grammar grammar(form, tokenizer, end + 1, std::vector{end});
-    // A decoder that loses a space at an end of the text: the text may have one there.
+    // A decoder that drops a space at an end of the text: the text may have one there.
     const std::size_t plain = words.size();
     const bool in_front = name != "gpt2" && name != "roberta" && name != "gpt1", behind = name == "gpt1";
     for (std::size_t i = 0; i < plain; ++i) {
@@ -95,9 +96,9 @@ TEST(Grammar, AllowsWhatALanguageAllows) {
       for (;;) {
         std::vector<bool> expected = language.allowed(said);
         for (std::size_t id = 0; text.empty() && id < tokens.size();
-             ++id)  // "##a" is not "a" where a text begins
+             ++id)  // "##a" is not "a" at the beginning of a text
           if (is_continuation(tokenizer, static_cast<TokenId>(id))) expected[id] = false;
-        if (std::ranges::count(expected, true) == 0) {  // the tokenizer has no way to say it
+        if (std::ranges::count(expected, true) == 0) {  // the tokenizer cannot express it
           EXPECT_ERROR("the text must go on, but with no token of the vocabulary",
                        allowed(grammar, tokens.size(), text));
           break;
@@ -153,12 +154,12 @@ TEST(Grammar, SaysWhatIsWrongWithAForm) {
     const std::string said = refusal_of({kind, text});
     EXPECT_NE(said.find(expected), std::string::npos) << text << ": " << said;
   }
-  // What only looks like a keyword is a name.
+  // A name that only looks like a keyword.
   EXPECT_EQ(refusal_of({Kind::json_schema, R"({"properties": {"not": {"enum": ["aa"]}}})"}), "");
 }
 
-// One token a byte, each drawn from what is allowed: a schema whose strings have a pattern or a length gives
-// JSON that is valid, and nothing that JSON would have to escape.
+// One token per byte, drawn from the allowed ones: a schema whose strings have a pattern or a length gives
+// valid JSON, without characters that JSON would have to escape.
 TEST(Grammar, StringsOfASchemaAreJson) {
   const TemporaryDirectory directory;
   Json vocabulary = Json::object();
@@ -185,7 +186,7 @@ TEST(Grammar, StringsOfASchemaAreJson) {
         for (std::size_t id = 0; id < may.size(); ++id)
           if (may[id]) next.push_back(static_cast<std::int64_t>(id));
         ASSERT_FALSE(next.empty());
-        // White space has no end.
+        // White space could go on forever.
         text.push_back(may[256] ? 256 : next[random() % next.size()]);
         if (text.back() == 256) break;
       }
@@ -199,7 +200,7 @@ TEST(Grammar, StringsOfASchemaAreJson) {
   }
 }
 
-// In every search each text that ends is a match, and one that another field keeps from ending is an error.
+// In every search, each text that ends is a match; a text that another field keeps from ending is an error.
 TEST(Grammar, KeepsTheTextsOfEverySearch) {
   const TemporaryDirectory directory;
   Json vocabulary = Json::object();
@@ -248,7 +249,7 @@ TEST(Grammar, KeepsTheTextsOfEverySearch) {
   }
 }
 
-// Others may ask in between, from any thread.
+// Other threads may use it in between.
 TEST(Grammar, AnswersManyTextsAtATime) {
   const TemporaryDirectory directory;
   const Grammar grammar({Kind::regex, "(ab|ba)*a"}, byte_tokenizer(directory), 6,

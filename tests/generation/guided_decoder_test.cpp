@@ -27,7 +27,7 @@ Ids joined(const Ids& a, std::span<const std::int64_t> b) {
   return all;
 }
 
-// [V]: log-probabilities of what follows a text, read from its beginning.
+// [V]: log-probabilities of the next token after a text, which is read from its beginning.
 Tensor log_probabilities(const PretrainedModel& model, const Ids& text) {
   PagedDecoder decoder(model);
   const Prompt prompt{text, {}, {}};
@@ -35,19 +35,19 @@ Tensor log_probabilities(const PretrainedModel& model, const Ids& text) {
   return ops::log_softmax(decoder.step(std::vector<Decoder::Feed>{{sequence, text}})[0], 0);
 }
 
-// The same of a model that is called with a text and nothing else, as the original calls it for its guidance:
-// RoBERTa then counts positions otherwise than in generate().
+// The same for a model that gets only a text, as the original calls it for guidance: RoBERTa then counts
+// positions differently than in generate().
 Tensor plain_log_probabilities(const PretrainedModel& model, const Ids& text) {
   const Tensor logits = run_forward(model, {{"input_ids", ops::tensor(text).unsqueeze(0)}}, {}).at("logits");
   return ops::log_softmax(logits[0][-1], 0);
 }
 
-// RoBERTa's, which it does not count where it reads a whole text, but counts where tokens follow cached ones:
-// here it never comes.
+// RoBERTa's padding, which it does not count when it reads a whole text, but counts for tokens after cached
+// ones: it does not occur here.
 constexpr std::int64_t kPadding = 1;
 const Json kWithoutPadding = {{"suppress_tokens", {kPadding}}};
 
-// The formula, at every token of a text.
+// Checks the formula at every token of a text.
 void expect_guided(const PretrainedModel& model, const Prompt& prompt, double scale, const Ids& ids) {
   const Unrecorded inference;
   const Ids negative = prompt.negative.empty() ? Ids{prompt.ids.back()} : prompt.negative;
@@ -67,7 +67,7 @@ std::vector<Prompt> make_guided_prompts() {
     if (prompts.size() % 3 != 0)
       prompts.back().negative = {static_cast<std::int64_t>(prompts.size()) + 1, 7, 9, 4};
   }
-  // A text and its shadow that begin with the same page.
+  // A text and its unconditional copy that begin with the same page.
   const Ids page = {3, 9, 4, 8, 5, 6, 3, 30, 31, 12, 13, 14, 5, 18, 7, 21, 22};
   prompts.push_back({page, {}, {}});
   prompts.back().negative = page;
@@ -76,7 +76,7 @@ std::vector<Prompt> make_guided_prompts() {
 
 struct GuidedCase {
   const char* model;
-  std::size_t least_others;  // texts that are others than without guidance
+  std::size_t min_others;  // texts that differ from those without guidance
 };
 class Guided : public testing::TestWithParam<GuidedCase> {};
 INSTANTIATE_TEST_SUITE_P(Guidance, Guided,
@@ -96,10 +96,10 @@ TEST_P(Guided, IsTheFormula) {
       others += texts[i].ids == plain[i].ids ? 0 : 1;
     }
   }
-  EXPECT_GE(others, GetParam().least_others);
+  EXPECT_GE(others, GetParam().min_others);
 }
 
-TEST(Guidance, IsTheSameWithGuessesAndAlone) {
+TEST(Guidance, IsTheSameWithDraftTokensAndAlone) {
   const PretrainedModel model = load_model("gpt2-generation");
   const std::vector<Prompt> prompts = make_guided_prompts();
   const auto together = generate(model, prompts, guided(model, 2));
@@ -128,7 +128,7 @@ TEST(Guidance, LeavesNothingInTheCache) {
   }
 }
 
-TEST(Guidance, RefusesWhatItIsNotFor) {
+TEST(Guidance, RefusesUnsupportedModelsAndOptions) {
   const PretrainedModel gpt2 = load_model("gpt2-generation"), marian = load_model("marian-generation"),
                         xlnet = load_model("xlnet-generation");
   const std::vector<Prompt> prompts = {{{5, 6}, {}, {}}};

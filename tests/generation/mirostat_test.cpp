@@ -1,4 +1,5 @@
-// What may be drawn and how the target is learnt; tests/oracle/check_mirostat.py replays whole texts.
+// Which tokens may be drawn and how the target is adapted; tests/oracle/check_mirostat.py replays whole
+// texts.
 #include "generation/scores/mirostat.h"
 
 #include "generation/scores/selection.h"
@@ -21,7 +22,7 @@ std::size_t possible(std::span<const float> scores) {
   return scores.size() - static_cast<std::size_t>(std::ranges::count(scores, kNever));
 }
 
-TEST(Mirostat, RulesOutWhatIsTooSurprising) {
+TEST(Mirostat, ExcludesTooSurprisingTokens) {
   // mu begins at 2 bits * 2: probabilities below 1/16.
   const Mirostat mirostat({2, 2, 0.1});
   std::vector<float> scores = logs({0.05, 0.5, 0.07, 0.33, 0.05});
@@ -56,7 +57,7 @@ TEST(Mirostat, FirstVersionCountsByZipfsLaw) {
   EXPECT_EQ(possible(scores), 10u);
 }
 
-TEST(Mirostat, LeavesSomethingInEveryCase) {
+TEST(Mirostat, KeepsAtLeastOneToken) {
   for (const std::int64_t version : {1, 2})
     for (const std::vector<float>& given :
          {std::vector<float>{3}, std::vector<float>(50, 1.0f), {kNever, 2, kNever}, {100, -100, -1000}}) {

@@ -1,4 +1,4 @@
-// The two small random models of tests/data/models that generate, and what tests ask of them.
+// The two small random models of tests/data/models that generate, and prompts for them.
 #pragma once
 
 #include "generation/config/config.h"
@@ -24,7 +24,7 @@ inline GenerationConfig config_of(const PretrainedModel& model, const Json& sett
   return config;
 }
 
-// Of different lengths, with ids of either model's vocabulary that neither end nor pad.
+// Of different lengths, with ids of both models' vocabularies that are neither end nor padding.
 inline std::vector<std::vector<std::int64_t>> make_prompts(std::size_t count) {
   std::vector<std::vector<std::int64_t>> prompts;
   for (std::size_t i = 0; i < count; ++i) {

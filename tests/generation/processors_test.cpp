@@ -19,7 +19,7 @@ Row process(const GenerationConfig& config, Row scores, Ids tokens, LengthLimits
   return scores;
 }
 
-// What transformers 4.57.6 makes of the same scores: tests/oracle/make_processor_goldens.py. A score that is
+// Compares with the scores of transformers 4.57.6: tests/oracle/make_processor_goldens.py. A score that is
 // null there is -inf.
 TEST(Processors, AsTheOriginal) {
   const Json cases = read_json(test_data() / "processors/goldens.json");
@@ -77,7 +77,7 @@ TEST(Processors, BadWords) {
   EXPECT_EQ(process(config, {1, 1, 1, 1}, {1, 2}), (Row{kNever, 1, 1, 1}));
 }
 
-TEST(Processors, LeastLengthHoldsBackEveryEnd) {
+TEST(Processors, MinLengthHoldsBackEveryEnd) {
   GenerationConfig config;
   config.eos_token_id = {1, 3, 77};
   config.min_new_tokens = 2;
@@ -99,7 +99,7 @@ TEST(Processors, TopKKeepsEqualScores) {
   config.do_sample = true;
   config.top_k = 2;
   EXPECT_EQ(process(config, {1, 3, 2, 2, 0}, {9}), (Row{kNever, 3, 2, 2, kNever}));
-  config.top_k = 50;  // more than there are
+  config.top_k = 50;  // more than exist
   EXPECT_EQ(process(config, {1, 3, 2, 2, 0}, {9}), (Row{1, 3, 2, 2, 0}));
 }
 
@@ -154,13 +154,13 @@ TEST(Processors, SequenceBiasAddsUp) {
 }
 
 TEST(Processors, InvalidValuesBecomeNumbers) {
-  constexpr float kMost = std::numeric_limits<float>::max();
+  constexpr float kMax = std::numeric_limits<float>::max();
   GenerationConfig config;
   config.remove_invalid_values = true;
-  EXPECT_EQ(process(config, {NAN, INFINITY, kNever, 3}, {0}), (Row{0, kMost, -kMost, 3}));
+  EXPECT_EQ(process(config, {NAN, INFINITY, kNever, 3}, {0}), (Row{0, kMax, -kMax, 3}));
 }
 
-TEST(Processors, EndsGrowAndWhatIsRuledOutStaysSo) {
+TEST(Processors, EndsGrowAndExcludedTokensStayExcluded) {
   GenerationConfig config;
   config.eos_token_id = {1, 2};
   config.exponential_decay_length_penalty = ExponentialDecay{1, 2};
@@ -174,11 +174,11 @@ TEST(Processors, SuppressedAtTheBeginning) {
   config.begin_suppress_tokens = {1};
   EXPECT_EQ(process(config, {1, 1, 1}, {2}), (Row{kNever, kNever, 1}));
   EXPECT_EQ(process(config, {1, 1, 1}, {2, 2}), (Row{kNever, 1, 1}));
-  config.forced_bos_token_id = 2;  // at the second place: the first free one is behind it
+  config.forced_bos_token_id = 2;  // at the second position: the first free one is after it
   EXPECT_EQ(process(config, {1, 1, 1}, {2, 2}), (Row{kNever, kNever, 1}));
 }
 
-// Worked out by hand from llama.cpp's definitions.
+// Calculated by hand from llama.cpp's definitions.
 TEST(Processors, DryByTheLengthOfTheRepetition) {
   GenerationConfig config;
   config.dry.multiplier = 1;
@@ -189,7 +189,7 @@ TEST(Processors, DryByTheLengthOfTheRepetition) {
   EXPECT_EQ(process(config, Row(6, 0), text), (Row{0, 0, 0, -1, 0, 0}));
   config.dry.range = 9;  // without the first token
   EXPECT_EQ(process(config, Row(6, 0), text), Row(6, 0));
-  config.dry = {1, 2, 1, -1, {1}};  // only the last token is behind a breaker
+  config.dry = {1, 2, 1, -1, {1}};  // only the last token is after a breaker
   EXPECT_EQ(process(config, Row(6, 0), text), (Row{0, 0, 0, -1, -1, 0}));
   EXPECT_EQ(process(config, Row(2, 0), Ids(200, 1)), Row(2, 0));  // nothing but breakers
   config.dry = {1, 2, 1, -1, {}};
@@ -213,7 +213,7 @@ TEST(Processors, DynamicTemperatureByTheEntropy) {
   config.do_sample = true;
   config.dynatemp_range = 0.5;
   EXPECT_EQ(process(config, {3, 3, 3, kNever}, {0}), (Row{2, 2, 2, kNever}));  // flat: 1 + 0.5
-  const Row got = process(config, {90, 0, kNever, kNever}, {0});               // all but certain: 1 - 0.5
+  const Row got = process(config, {90, 0, kNever, kNever}, {0});               // almost certain: 1 - 0.5
   EXPECT_NEAR(got[0], 180, 1e-3);
   EXPECT_EQ(process(config, {5, kNever, kNever}, {0}), (Row{5, kNever, kNever}));
 }

@@ -17,7 +17,7 @@ TEST(ArgMax, FirstOfTheLargest) {
   EXPECT_EQ(arg_max(scores), 0);
   scores[41] = scores[77] = scores[98] = 3;
   EXPECT_EQ(arg_max(scores), 41);
-  scores[97] = 4;  // behind the last whole block
+  scores[97] = 4;  // after the last whole block
   EXPECT_EQ(arg_max(scores), 97);
   EXPECT_EQ(arg_max(std::vector<float>(40, kNever)), 0);
   for (const std::size_t place : {5u, 97u}) {
@@ -27,7 +27,7 @@ TEST(ArgMax, FirstOfTheLargest) {
   }
 }
 
-// Coarse numbers, so that many are equal, with some that are ruled out and some rows far behind.
+// Coarse numbers, so that many are equal; some are excluded, and some rows are far smaller.
 TEST(TopK, AsTorchAmongEqualScoresToo) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {
@@ -62,7 +62,7 @@ TEST(TopK, RefusesNaN) {
   EXPECT_TRUE(contains(error_of([&] { top_k(rows, std::vector<float>{0}, 200, 2); }), "NaN"));
 }
 
-TEST(Draw, RefusesWhatIsNoDistribution) {
+TEST(Draw, RefusesInvalidDistributions) {
   EXPECT_TRUE(contains(error_of([] { draw(std::vector<float>{0, NAN}, 0.5); }), "NaN"));
   EXPECT_TRUE(contains(error_of([] { draw(std::vector<float>{kNever, kNever}, 0.5); }), "rule out"));
   EXPECT_TRUE(contains(error_of([] { draw(std::vector<float>{0, INFINITY}, 0.5); }), "infinite"));
@@ -76,7 +76,7 @@ TEST(Draw, EndsOfTheRange) {
   EXPECT_EQ(draw(scores, 1 - 0x1p-53), 3);
 }
 
-// Of two rows, the second behind the first; every ordered pair of places is counted.
+// For two rows of candidates, the second after the first; counts every ordered pair.
 TEST(DrawDifferent, ChiSquareOver200000Pairs) {
   constexpr std::int64_t kVocabulary = 4, kPlaces = 2 * kVocabulary, kDraws = 200000;
   const std::vector<float> scores = {0.3f, -1, kNever, 0.9f, 1.5f, 0, 0.2f, kNever};
@@ -105,12 +105,12 @@ TEST(DrawDifferent, ChiSquareOver200000Pairs) {
       chi_square += (got - expected) * (got - expected) / expected;
       ++freedom;
     }
-  ASSERT_EQ(freedom, 29);                                         // 6 possible places, 6 * 5 pairs
+  ASSERT_EQ(freedom, 29);                                         // 6 possible tokens, 6 * 5 pairs
   EXPECT_LT(chi_square, freedom + 4.5 * std::sqrt(2 * freedom));  // about one run in 100,000 fails by chance
   EXPECT_GT(chi_square, freedom - 3.5 * std::sqrt(2 * freedom));
 }
 
-TEST(DrawDifferent, WhatIsRuledOutComesLast) {
+TEST(DrawDifferent, ExcludedTokensComeLast) {
   const std::vector<float> scores = {kNever, 1, kNever, -1e9f};
   const std::vector<const float*> rows = {scores.data()};
   const auto drawn = draw_different(rows, std::vector<float>{0}, 4, 3, {});
@@ -123,7 +123,7 @@ TEST(DrawDifferent, WhatIsRuledOutComesLast) {
   EXPECT_TRUE(contains(error_of([&] { draw_different(bad_rows, std::vector<float>{0}, 2, 1, {}); }), "NaN"));
 }
 
-// Draws of a token are distributed as the probabilities after the processors, here computed on tensors.
+// Draws must follow the probabilities after the processors, which are computed here with tensors.
 TEST(Draw, ChiSquareOver200000Draws) {
   constexpr std::int64_t kVocabulary = 60, kDraws = 200000;
   GenerationConfig config;
@@ -163,7 +163,7 @@ TEST(Draw, ChiSquareOver200000Draws) {
     const double freedom = static_cast<double>(possible - 1);
     EXPECT_LT(chi_square,
               freedom + 4.5 * std::sqrt(2 * freedom));  // about one run in 100,000 fails by chance
-    EXPECT_GT(chi_square, freedom - 4.0 * std::sqrt(2 * freedom));  // nor suspiciously even
+    EXPECT_GT(chi_square, freedom - 4.0 * std::sqrt(2 * freedom));  // nor suspiciously uniform
   }
 }
 

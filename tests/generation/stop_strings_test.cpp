@@ -29,7 +29,7 @@ TEST(StopStrings, AcrossTokensAndOnlyByTheLastOne) {
   EXPECT_FALSE(completed(stops, {kA, 2, 3}));  // half a euro sign
   EXPECT_TRUE(completed(stops, {kA, 2, 3, 4}));
   EXPECT_TRUE(completed(stops, {kA, kEnd, kB}));                         // special tokens are text as well
-  EXPECT_TRUE(completed(StopStrings({"<en"}, &tokenizer), {kA, kEnd}));  // the token goes on behind it
+  EXPECT_TRUE(completed(StopStrings({"<en"}, &tokenizer), {kA, kEnd}));  // the token continues after it
 }
 
 TEST(StopStrings, MayBeginInThePromptOrNot) {
@@ -44,13 +44,13 @@ TEST(StopStrings, MayBeginInThePromptOrNot) {
            {{kA, kB}, 2, true},
            {{kA, kB, kB, kA, kB}, 1, false},
            {{kA, kB, kA, kB}, 2, true},
-           {{kA, 2, 3, 4}, 1, true}}) {  // a character that becomes whole is new
+           {{kA, 2, 3, 4}, 1, true}}) {  // a character that becomes complete is new
     EXPECT_TRUE(anywhere.completed_by(tokens, made));
     EXPECT_EQ(later.completed_by(tokens, made), is_new) << tokens.size() << ", new " << made;
   }
 }
 
-TEST(StopStrings, RefusesWhatCannotBe) {
+TEST(StopStrings, RefusesImpossibleStrings) {
   const TemporaryDirectory directory;
   const Tokenizer tokenizer = byte_tokenizer(directory);
   EXPECT_TRUE(contains(error_of([&] { StopStrings({"a", ""}, &tokenizer); }), "empty"));
@@ -70,7 +70,7 @@ Tokenizer characters(const TemporaryDirectory& directory, std::int64_t count) {
                             .dump()));
 }
 
-// The stop string is what two tokens say that come where nothing stops.
+// The stop string is the text of two tokens that come if nothing stops.
 TEST(StopStrings, EndATextWithTheTokenThatCompletesThem) {
   const TemporaryDirectory directory;
   const PretrainedModel model = load_model("gpt2-generation");
@@ -99,7 +99,7 @@ TEST(StopStrings, EndATextWithTheTokenThatCompletesThem) {
         EXPECT_EQ(stopped[i].ids.size(), 15u);
       else
         EXPECT_EQ(place + 2, text.size());
-      if (config.num_beams == 1) {  // but for the stop, the text is the same
+      if (config.num_beams == 1) {  // except for the stop, the text is the same
         EXPECT_TRUE(std::ranges::equal(stopped[i].ids, std::span(whole[i].ids).first(stopped[i].ids.size())));
       }
     }

@@ -29,8 +29,8 @@ TEST(GenerateTensors, RefusesWhatItCannotRead) {
   EXPECT_TRUE(contains(error({{"input_ids", ids}, {"attention_mask", ops::zeros({2, 3}, kLong)}}), "mask"));
 }
 
-// A text goes on from what it has said itself as if it had been given that.
-TEST(GenerateTensors, GoesOnWithWhatHasBeenWritten) {
+// A text continues its own output as if that had been given.
+TEST(GenerateTensors, ContinuesGivenTokens) {
   const PretrainedModel model = load_model("marian-generation");
   const Tensor ids = ops::tensor({5, 9, 3, 0, 7, 2, 11, 0}, kLong).view({2, 4});
   for (const Json& settings : {Json{{"num_beams", 1}}, Json{{"num_beams", 1}, {"repetition_penalty", 1.3}}}) {
@@ -56,7 +56,7 @@ TEST(GenerateTensors, GoesOnWithWhatHasBeenWritten) {
                        "decoder_input_ids: not an input"));
 }
 
-// The next token's scores come from the state at its place, so the states belong to the texts.
+// The next token's scores come from the state at its position, so the states belong to the texts.
 TEST(GenerateTensors, StatesAreThoseOfTheSteps) {
   const PretrainedModel model = load_model("gpt2-generation");
   const Tensor ids = ops::tensor({0, 0, 3, 7, 2, 11}, kLong).view({2, 3}),

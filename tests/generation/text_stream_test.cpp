@@ -20,7 +20,7 @@ TEST(TextStream, WholeCharactersOnly) {
   EXPECT_EQ(stream.finish(), "");
 }
 
-TEST(TextStream, WhatNeverBecomesWholeComesAtTheEnd) {
+TEST(TextStream, IncompleteCharactersComeAtTheEnd) {
   const TemporaryDirectory directory;
   const Tokenizer tokenizer = byte_tokenizer(directory);
   TextStream stream(tokenizer, {1, 1});
@@ -29,7 +29,7 @@ TEST(TextStream, WhatNeverBecomesWholeComesAtTheEnd) {
   EXPECT_EQ(stream.finish(), "\uFFFD");
 }
 
-TEST(TextStream, GoesOnBehindThePrompt) {
+TEST(TextStream, ContinuesAfterThePrompt) {
   const TemporaryDirectory directory;
   const Tokenizer tokenizer = byte_tokenizer(directory);
   TextStream stream(tokenizer, {0, 2, 3, 4});

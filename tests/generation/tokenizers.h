@@ -8,8 +8,8 @@
 
 namespace attend {
 
-// Byte-level, one token a byte: 'a', 'b', and the three bytes of the euro sign, E2 82 AC, as byte-level BPE
-// spells them.
+// Byte-level, one token per byte: 'a', 'b', and the three bytes of the euro sign, E2 82 AC, as spelled by
+// byte-level BPE.
 inline Tokenizer byte_tokenizer(const TemporaryDirectory& directory) {
   const Json json = {
       {"version", "1.0"},

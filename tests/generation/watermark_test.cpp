@@ -12,7 +12,7 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-// The new tokens of a few prompts, drawn with or without a mark.
+// The new tokens of a few prompts, drawn with or without a watermark.
 Ids write(const PretrainedModel& model, const std::optional<Watermark>& watermark) {
   GenerationConfig config;
   config.do_sample = true;
@@ -29,7 +29,7 @@ Watermark parse(const char* json) {
   return *make_watermark(Json::parse(json), "here");
 }
 
-// What is put in is found, by whoever has the key and by nobody else.
+// A watermark is found with its key, and with no other key.
 TEST(Watermark, IsFoundWhereItWasPut) {
   const PretrainedModel model = load_model("gpt2-generation");
   const std::int64_t vocabulary = model.network()->decoder->spec().embeddings.vocabulary;

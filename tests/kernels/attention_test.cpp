@@ -11,8 +11,8 @@ namespace {
 
 class AttentionKernelsTest : public KernelsTest {};
 
-// Attention over four sequences, two of them of a single query and the last longer than any window and block,
-// with gradients by finite differences of the definition's own loss sum(out * direction).
+// Attention over four sequences: two have a single query, and the last is longer than any window and block.
+// Gradients are compared with finite differences of the definition's own loss sum(out * direction).
 struct AttentionCase {
   std::vector<std::int64_t> query_offsets{0, 1, 6, 7, 107}, key_begin{0, 4, 9, 64}, key_length{4, 5, 55, 100};
   std::int64_t heads = 2, size = 12, window = 0;
@@ -25,7 +25,8 @@ struct AttentionCase {
 
   std::int64_t width() const { return heads * size; }
   std::int64_t key_width() const { return key_heads * size; }
-  // With `penalties`: of query i of sequence b for key j. Every query sees some keys, and not the same.
+  // With `penalties`: of query i of sequence b for key j. Every query sees some keys, but not all the same
+  // ones.
   double penalty(std::int64_t b, std::int64_t i, std::int64_t j) const {
     if (!penalties) return 0;
     return (7 * i + 3 * j + b) % 4 == 0 ? -1e30 : -0.25 * static_cast<double>((i + j) % 3);
@@ -159,7 +160,7 @@ TEST_P(AttentionKernelsTest, AttentionForwardAndBackward) {
   }
 }
 
-// Decoding: one, some or many vectors to a head, the last of them full or not.
+// Decoding with one, some or many vectors per head, the last of them full or not.
 TEST_P(AttentionKernelsTest, ASingleQueryOfEveryHeadSize) {
   for (const std::int64_t size : {1, 7, 12, 16, 20, 33, 48, 64, 100, 128}) {
     AttentionCase c;
@@ -206,10 +207,10 @@ TEST_P(AttentionKernelsTest, PagedKeysGiveWhatContiguousOnesGive) {
   EXPECT_EQ(flat, paged);
 }
 
-// Against the definition over the numbers that the integers and their scales stand for: of one query and of
-// several, with a window and without.
-TEST_P(AttentionKernelsTest, Int8PagesStandForTheirNumbers) {
-  constexpr std::int64_t rows = 16, length = 37, heads = 2;  // of keys; of queries twice as many
+// Compares with the definition over the numbers that the integers and their scales represent: for one query
+// and for several, with and without a window.
+TEST_P(AttentionKernelsTest, Int8PagesGiveTheirDequantizedNumbers) {
+  constexpr std::int64_t rows = 16, length = 37, heads = 2;  // of keys; there are twice as many query heads
   const std::int32_t table[] = {4, 0, 2};
   for (const std::int64_t size : {1, 7, 12, 16, 20, 33, 64, 100})
     for (const auto& [queries, window] : {std::pair{1, 0}, {1, 9}, {5, 0}, {37, 9}}) {

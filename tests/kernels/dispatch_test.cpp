@@ -1,4 +1,4 @@
-// Which set of kernels a machine gets.
+// Which set of kernels a machine uses.
 #include "kernels/instruction_sets.h"
 
 #include <set>
@@ -25,7 +25,7 @@ TEST(InstructionSets, NeedEveryFeatureTheyAreCompiledFor) {
     EXPECT_TRUE(runs_without("portable", feature));
     EXPECT_FALSE(runs_without("avx512_bf16", feature)) << feature;
     EXPECT_EQ(runs_without("avx512", feature), feature == "avx512bf16") << feature;
-    // A hypervisor that hides f16c but shows avx2 is no fiction.
+    // Some hypervisors hide f16c but show avx2.
     EXPECT_EQ(runs_without("avx2", feature), feature.starts_with("avx512")) << feature;
   }
 }

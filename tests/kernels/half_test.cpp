@@ -1,4 +1,4 @@
-// Weights of 16 bits: products are those of the numbers they stand for, to the last bit.
+// Weights of 16 bits: products equal those of the widened numbers, to the last bit.
 #include "kernels/half.h"
 
 #include "kernels/kernels_test.h"

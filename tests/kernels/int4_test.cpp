@@ -1,5 +1,5 @@
-// Weights in 4 bits are integers of 8: every instruction set computes with them what the portable code
-// computes with those, to the last bit.
+// Weights in 4 bits represent 8-bit integers: every instruction set gives the same results as the portable
+// code with those integers, to the last bit.
 #include "kernels/int8/int4.h"
 
 #include "kernels/kernels_test.h"
@@ -36,7 +36,7 @@ Packed pack(const Int8Kernels& kernels, const std::vector<float>& w, std::int64_
   return p;
 }
 
-// The same integers, a byte each.
+// The same integers, one byte each.
 struct Bytes {
   std::vector<std::int8_t> weights;
   std::vector<std::int32_t> sums;
@@ -92,11 +92,11 @@ TEST_P(Int4KernelsTest, PacksToTheSameBits) {
   }
 }
 
-// A group spans at most 15 steps and no number is farther from a step than one.
+// A group spans at most 15 steps, and no number is farther than one step from a step.
 TEST_P(Int4KernelsTest, KeepsWeightsToHalfAStep) {
   const std::int64_t depth = 130, columns = 33;
   auto w = random_numbers(columns * depth, 2);
-  for (std::int64_t k = 0; k < depth; ++k) w[k] = k == 3 ? 100.0f : w[k];  // small next to the largest
+  for (std::int64_t k = 0; k < depth; ++k) w[k] = k == 3 ? 100.0f : w[k];  // small compared with the largest
   const Packed p = pack(*kernels_, w, depth, columns);
   std::vector<float> column(depth);
   double error = 0, all = 0;
@@ -132,7 +132,7 @@ TEST_P(Int4KernelsTest, GivesTheBitsOfOtherMachines) {
   EXPECT_EQ(hash_of(all), 9924887511206093084u);
 }
 
-TEST_P(Int4KernelsTest, MultipliesTheIntegersTheyStandFor) {
+TEST_P(Int4KernelsTest, MultipliesTheQuantizedIntegers) {
   for (const std::int64_t rows : {1, 2, 3, 4, 5, 7, 8, 9, 70})
     for (const std::int64_t depth : {1, 31, 64, 130, 515})
       for (const std::int64_t columns : {1, 16, 49, 101}) {
@@ -154,7 +154,7 @@ TEST_P(Int4KernelsTest, MultipliesTheIntegersTheyStandFor) {
       }
 }
 
-TEST_P(Int4KernelsTest, SaysOfNumbersThatAreNone) {
+TEST_P(Int4KernelsTest, NonFiniteNumbersGiveNaN) {
   const std::int64_t depth = 40;
   std::vector<float> w(2 * depth, 0.0f);
   w[3] = std::numeric_limits<float>::infinity();

@@ -1,4 +1,4 @@
-// Every instruction set this machine has against the definition, and, to the last bit, against each other.
+// Every instruction set of this machine against the definition and, to the last bit, against each other.
 #include "kernels/int8/int8.h"
 
 #include "kernels/kernels_test.h"
@@ -73,7 +73,7 @@ TEST_P(Int8KernelsTest, QuantizesNumbersAsItsHeaderSays) {
     const std::vector<int> wanted = quantized(x.data(), count, scale);
     EXPECT_EQ(kernels_->quantize(found.data(), x.data(), count), scale);
     EXPECT_EQ(std::vector<int>(found.begin(), found.end() - 1), wanted) << count;
-    EXPECT_EQ(found.back(), 99);  // nothing behind them is touched
+    EXPECT_EQ(found.back(), 99);  // nothing after them is written
     x.back() = NAN;
     EXPECT_TRUE(std::isnan(kernels_->quantize(found.data(), x.data(), count)));
   }
@@ -101,7 +101,7 @@ TEST_P(Int8KernelsTest, MultipliesIntegersExactly) {
       }
 }
 
-// Of whatever processor: what stands here was computed on one, and others have to give it too.
+// On any processor: these values were computed on one machine, and all others must give them too.
 TEST_P(Int8KernelsTest, GivesTheBitsOfOtherMachines) {
   const std::int64_t depth = 771, columns = 83;
   const auto w = plain_numbers(columns * depth, 1), bias = plain_numbers(columns, 2);
@@ -117,7 +117,7 @@ TEST_P(Int8KernelsTest, GivesTheBitsOfOtherMachines) {
   EXPECT_EQ(hash_of(all), 17210032408299173703u);
 }
 
-// Bytes at both ends of their range, where sums in 16 bits would be cut off.
+// Bytes at both ends of their range, where 16-bit sums would overflow.
 TEST_P(Int8KernelsTest, DoesNotSaturate) {
   const std::int64_t depth = 4096;
   std::vector<float> x(depth, 1.0f), w(2 * depth, 1.0f);
@@ -155,7 +155,7 @@ TEST_P(Int8KernelsTest, GivesTheBitsOfThePortableCode) {
           ASSERT_EQ(std::memcmp(found.data(), expected.data(), found.size() * 4), 0)
               << rows << " x " << depth << " x " << columns << ", activation "
               << static_cast<int>(activation);
-          // A row alone, and in the middle of others.
+          // A row alone, and between others.
           const std::int64_t row = rows / 2;
           const auto alone = multiplied(*kernels_, p, m, row, row + 1);
           EXPECT_EQ(std::memcmp(alone.data(), &found[row * columns], alone.size() * 4), 0);
@@ -178,7 +178,7 @@ TEST_P(Int8KernelsTest, PacksAColumnOfEitherLayout) {
   }
 }
 
-// A number far larger than the others leaves them their digits.
+// A number far larger than the others must not cost them their precision.
 TEST_P(Int8KernelsTest, RotatesWithoutChangingTheProduct) {
   for (const std::int64_t depth : {31, 32, 64, 130, 384, 768, 1000}) {
     const std::int64_t rows = 3, columns = 40;
@@ -197,7 +197,7 @@ TEST_P(Int8KernelsTest, RotatesWithoutChangingTheProduct) {
       }
       std::vector<float> column(depth);
       kernels_->column(p.matrix, columns - 1, column.data());
-      for (std::int64_t k = 0; k < depth; ++k)  // a step each of up to 16 numbers
+      for (std::int64_t k = 0; k < depth; ++k)  // one step for each of up to 16 numbers
         EXPECT_NEAR(column[k], w[(columns - 1) * depth + k], p.scales[columns - 1] * 2.1f);
     }
     EXPECT_LE(std::sqrt(errors[1]), (depth >= 128 ? 0.5 : 1) * std::sqrt(errors[0])) << depth;
@@ -212,12 +212,12 @@ TEST_P(Int8KernelsTest, RotatesBack) {
   portable().rotate(z.data(), 530);
   EXPECT_EQ(y, z);
   EXPECT_NE(x[0], y[0]);
-  EXPECT_EQ(x[529], y[529]);  // of 256 + 256 + 18, too few for two rows
+  EXPECT_EQ(x[529], y[529]);  // 256 + 256 + 18: the last part has too few numbers for two rows
   kernels_->rotate(y.data(), 530);
   for (int i = 0; i < 530; ++i) EXPECT_NEAR(x[i], y[i], 1e-6);
 }
 
-TEST_P(Int8KernelsTest, SaysOfNumbersThatAreNone) {
+TEST_P(Int8KernelsTest, NonFiniteNumbersGiveNaN) {
   const std::int64_t depth = 40;
   std::vector<float> x(3 * depth, 1.0f), w(2 * depth, 0.5f);
   x[5] = std::numeric_limits<float>::infinity();
@@ -228,10 +228,10 @@ TEST_P(Int8KernelsTest, SaysOfNumbersThatAreNone) {
   const std::vector<float> y = multiplied(*kernels_, p, m, 0, 3);
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(std::isnan(y[i])) << i;
   EXPECT_NEAR(y[4], 20, 1e-4);
-  EXPECT_EQ(y[5], 0);  // of a column of zeros
+  EXPECT_EQ(y[5], 0);  // a column of zeros
 }
 
-// Three sequences of D numbers a head, the second with fewer queries than keys.
+// Three sequences with D numbers per head, the second with fewer queries than keys.
 struct AttentionOfIntegers {
   static constexpr std::int64_t kHeads = 2;
   std::int64_t D;
@@ -261,7 +261,7 @@ struct AttentionOfIntegers {
     return out;
   }
 
-  // The definition, of the same integers.
+  // The definition, for the same integers.
   std::vector<double> expected() const {
     const std::int64_t w = kHeads * D;
     std::vector<double> out(106 * w);
@@ -311,13 +311,13 @@ TEST_P(Int8KernelsTest, AttendsAsTheDefinitionOfItsIntegers) {
     }
 }
 
-// One key far above the others, whose share is nearly all.
+// One key far above the others gets almost all of the weight.
 TEST_P(Int8KernelsTest, AttendsToOneKeyAlone) {
   const AttentionOfIntegers c(32, 30);
   EXPECT_LT(difference(c.computed(*kernels_), c.expected()), 1e-4);
 }
 
-TEST_P(Int8KernelsTest, AttentionSaysOfNumbersThatAreNone) {
+TEST_P(Int8KernelsTest, AttentionOverNaNGivesNaN) {
   AttentionOfIntegers c(16, 1);
   const std::int64_t w = 2 * 16;
   const std::vector<float> well = c.computed(*kernels_);

@@ -45,7 +45,8 @@ TEST_P(KernelsTest, IsTheSetItsNameSays) {
   EXPECT_EQ(std::string(kernels_->name), GetParam());
 }
 
-// rows x depth times depth x columns, with everything that can follow, at sizes around every tile's edge.
+// rows x depth times depth x columns, with everything that may follow, at sizes around the edges of every
+// tile.
 TEST_P(KernelsTest, MultipliesLikeTheDefinition) {
   for (const std::int64_t rows : {1, 2, 3, 4, 5, 7, 70})
     for (const std::int64_t depth : {13, 512, 530})
@@ -84,7 +85,7 @@ TEST_P(KernelsTest, MultipliesLikeTheDefinition) {
       }
 }
 
-// Each to the nearest number of 8 significant bits, ties to the even one.
+// Each rounded to the nearest number of 8 significant bits, ties to even.
 std::vector<double> as_bfloat16(const std::vector<float>& numbers) {
   std::vector<double> rounded;
   for (const float x : numbers) {
@@ -172,7 +173,7 @@ TEST_P(KernelsTest, ActivationsAndTheirSlopes) {
       EXPECT_NEAR(y[i], activated(activation, x[i]), 2e-6 * std::max(1.0, std::abs(double{x[i]})));
       const bool bends = activation == Activation::relu || activation == Activation::leaky_relu ||
                          activation == Activation::relu6;
-      if (bends && x[i] == 0) continue;  // no slope there
+      if (bends && x[i] == 0) continue;  // no derivative there
       constexpr double h = 1e-5;
       const double expected = (activated(activation, x[i] + h) - activated(activation, x[i] - h)) / (2 * h);
       EXPECT_NEAR(slope[i], expected, 5e-6) << static_cast<int>(activation) << " at " << x[i];
@@ -190,7 +191,7 @@ TEST_P(KernelsTest, FindsTheFirstAbove) {
     for (std::int64_t place = 0; place <= size; ++place)
       for (const float value : {0.6f, NAN, INFINITY}) {
         std::vector<float> x(size + 1, 0.25f);
-        x[place] = value;  // at `size` it is behind the end
+        x[place] = value;  // at `size` it is after the end
         EXPECT_EQ(kernels_->find_above(x.data(), 0, size, 0.25f, 0.5f), place);
         EXPECT_EQ(kernels_->find_above(x.data(), std::min(size, place + 1), size, 0.25f, 0.5f), size);
       }
@@ -257,7 +258,7 @@ TEST_P(KernelsTest, SoftmaxAndItsLogarithm) {
         EXPECT_NEAR(logs[i], x[i] - std::log(total), 1e-5);
     }
     if (length < 64) continue;
-    x[17] = NAN;  // is not hidden
+    x[17] = NAN;  // must not be hidden
     kernels_->log_softmax(x.data(), x.data(), length);
     EXPECT_TRUE(std::isnan(x[17]));
   }

@@ -1,4 +1,4 @@
-// Every instruction set this machine has, against the plain definitions in double precision.
+// Every instruction set of this machine, against simple definitions in double precision.
 #pragma once
 
 #include "kernels/kernels.h"
@@ -14,7 +14,7 @@
 
 namespace attend::kernels {
 
-// Those of this processor's family, of the float kernels and of the integers'.
+// The sets of this processor's family, for the float and the integer kernels.
 #ifdef __aarch64__
 inline constexpr const char* instruction_sets[] = {"portable"};
 inline constexpr const char* int8_sets[] = {"portable", "neon_dot"};
@@ -37,7 +37,7 @@ inline std::vector<float> random_numbers(std::size_t count, unsigned seed, float
   return numbers;
 }
 
-// Numbers that are the same on every machine, which those of a distribution need not be.
+// Numbers that are the same on every machine; those of a std distribution may differ.
 inline std::vector<float> plain_numbers(std::size_t count, std::uint32_t state) {
   std::vector<float> numbers(count);
   for (float& x : numbers) {
@@ -47,7 +47,7 @@ inline std::vector<float> plain_numbers(std::size_t count, std::uint32_t state) 
   return numbers;
 }
 
-// FNV-1a of all bits.
+// FNV-1a over all bits.
 inline std::uint64_t hash_of(const std::vector<float>& numbers) {
   std::uint64_t hash = 14695981039346656037u;
   for (const float number : numbers) {

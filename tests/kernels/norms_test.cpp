@@ -8,16 +8,16 @@ namespace {
 class NormKernelsTest : public KernelsTest {};
 INSTANTIATE_TEST_SUITE_P(Sets, NormKernelsTest, testing::ValuesIn(instruction_sets));
 
-// What overflows must not look like an answer: NaN, as 0 / 0 is. torch gives NaN or zeros there, by the place
-// of the numbers in a row.
+// An overflow must not look like a result: it gives NaN, like 0 / 0. torch gives NaN or zeros there,
+// depending on the position of the numbers in a row.
 TEST_P(NormKernelsTest, LayerNormOfARowThatOverflowsIsNaN) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const std::int64_t d : {1, 5, 8, 16, 31, 96, 387, 768}) {
     const std::vector<float> weight(d, 1), bias(d, 0.5f);
-    // The second of three rows: in one piece, or with a single number that is too large.
+    // The second of three rows: all numbers, or a single one, are too large.
     for (const float size : {1e20f, 1e30f, 3e38f, kInfinity, -kInfinity})
       for (const bool single : {false, true}) {
-        if (d == 1 && std::isfinite(size)) continue;  // a number alone does not differ from its mean
+        if (d == 1 && std::isfinite(size)) continue;  // a single number equals its mean
         std::vector<float> x = random_numbers(3 * d, 1), y(3 * d), mean(3), inverse(3);
         for (std::int64_t i = 0; i < d; ++i)
           if (!single || i == d / 2) x[d + i] = std::isfinite(size) ? x[d + i] * size : size;
@@ -33,7 +33,7 @@ TEST_P(NormKernelsTest, LayerNormOfARowThatOverflowsIsNaN) {
   }
 }
 
-// A variance that does not overflow is right, however large it is.
+// A variance that does not overflow is correct, however large it is.
 TEST_P(NormKernelsTest, LayerNormOfLargeNumbers) {
   constexpr std::int64_t d = 96;
   const std::vector<float> x = random_numbers(d, 1, 1e17f), weight(d, 1), bias(d, 0);
@@ -45,7 +45,7 @@ TEST_P(NormKernelsTest, LayerNormOfLargeNumbers) {
   for (std::int64_t i = 0; i < d; ++i) EXPECT_NEAR(y[i], (x[i] - mean) / std::sqrt(variance), 2e-6);
 }
 
-// As torch's x * rsqrt(mean(x^2) + epsilon): finite numbers become 0, an infinity NaN.
+// Like torch's x * rsqrt(mean(x^2) + epsilon): finite numbers become 0, an infinity NaN.
 TEST_P(NormKernelsTest, RootMeanSquareNormThatOverflowsIsZero) {
   constexpr std::int64_t d = 37;
   const std::vector<float> weight(d, 1);

@@ -1,6 +1,5 @@
-// Every instruction set with fused multiply-adds gives the same bits: whatever a kernel computes in float32,
-// at sizes around the widths of all vectors, compared among the sets and with a hash that another machine
-// gave.
+// Every instruction set with fused multiply-adds gives the same bits: all float32 kernels, at sizes around
+// the widths of all vectors, are compared with each other and with a hash from another machine.
 #include "kernels/half.h"
 #include "kernels/int8/int8.h"
 #include "kernels/int8/pages.h"
@@ -24,7 +23,7 @@ void append(Numbers& to, const Numbers& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
-// Products of float32, bfloat16 and float16 weights, with all that can follow.
+// Products of float32, bfloat16 and float16 weights, with everything that may follow.
 Numbers products(const Kernels& k, const HalfKernels& halves) {
   Numbers all;
   for (const std::int64_t rows : {1, 3, 4, 19})
@@ -113,7 +112,7 @@ Numbers distributions(const Kernels& k) {
   return all;
 }
 
-// What takes a logarithm, which is the C library's: compared among the sets alone.
+// Functions with a logarithm of the C library: compared only between the sets.
 Numbers losses(const Kernels& k) {
   Numbers all;
   for (const std::int64_t V : {5, 29, 1000}) {
@@ -139,7 +138,7 @@ Numbers losses(const Kernels& k) {
   return all;
 }
 
-// Two texts of several queries and of one; with a cache in float32 and in 8 bits where `paged`.
+// Two texts, with several queries and with one; `paged`: with a cache in float32 and in 8 bits.
 Numbers attention(const Kernels& k, bool backward) {
   Numbers all;
   for (const std::int64_t size : {5, 12, 16, 24, 33, 64})

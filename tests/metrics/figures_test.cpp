@@ -1,4 +1,4 @@
-// Figures against scikit-learn, scipy, seqeval, rouge_score and SQuAD's script
+// Metrics against scikit-learn, scipy, seqeval, rouge_score and SQuAD's script
 // (tests/oracle/make_metric_goldens.py).
 #include <attend/error.h>
 
@@ -34,7 +34,7 @@ const json& goldens(const char* name) {
   return all.at(name);
 }
 
-// The same names, and values that differ by 1e-9 at most, of large ones as a share; null is NaN.
+// The same names, and values that differ by at most 1e-9 (relative, if large); null is NaN.
 void expect_figures(const Metric& metric, const json& expected, const json& source) {
   const Figures figures = metric.figures();
   EXPECT_EQ(figures.size(), expected.size()) << source;
@@ -66,7 +66,7 @@ TEST(ClassificationMetric, RefusesLabelsThatAreNotThere) {
   EXPECT_ERROR("expected a label from 0 to 2, found predicted 3", metric.add(3, 0));
   EXPECT_ERROR("expected a label from 0 to 2, found expected -100", metric.add(0, -100));
   EXPECT_ERROR("one label to classify by at least, found 0", ClassificationMetric(0));
-  expect_nan(metric);  // nothing of what was refused counts
+  expect_nan(metric);  // rejected values do not count
 }
 
 TEST(MultiLabelMetric, EqualsScikitLearn) {
@@ -152,7 +152,7 @@ TEST(TagMetric, RefusesWhatDoesNotFit) {
   EXPECT_ERROR("expected a label from 0 to 2, found predicted 3", metric.add(Labels{0, 3}, Labels{0, 1}));
   EXPECT_ERROR("such as O or B-PER, found an empty one", TagMetric({"O", ""}));
   EXPECT_ERROR("one label to classify by at least, found 0", TagMetric({}));
-  EXPECT_EQ(tagged_entities(Texts{"\xf0", "\xc3-X"}).size(), 2u);  // half a character does no harm
+  EXPECT_EQ(tagged_entities(Texts{"\xf0", "\xc3-X"}).size(), 2u);  // half a character is no problem
 }
 
 TEST(RougeMetric, EqualsRougeScore) {
@@ -171,7 +171,7 @@ TEST(RougeMetric, EqualsRougeScore) {
   }
 }
 
-TEST(PerplexityMetric, WeighsEveryTokenAlike) {
+TEST(PerplexityMetric, WeighsTokensEqually) {
   PerplexityMetric metric;
   expect_nan(metric);
   metric.add(3 * std::log(2.0), 3);

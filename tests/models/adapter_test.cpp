@@ -1,5 +1,5 @@
 // Adapters against peft: outputs, states, attentions, loss and gradients of tiny models with adapters of
-// every kind, made by tests/oracle/check_adapters.py --goldens; and what they promise.
+// every kind, made by tests/oracle/check_adapters.py --goldens; and other guarantees.
 #include "models/adapter.h"
 
 #include "base/file.h"
@@ -44,7 +44,7 @@ std::string error_of(const std::function<void()>& work) {
 
 class AdapterTest : public testing::TestWithParam<std::string> {
  protected:
-  fs::path directory() const { return kGoldens / GetParam(); }  // which names its base
+  fs::path directory() const { return kGoldens / GetParam(); }  // it names its base
   std::map<std::string, Tensor> inputs() const { return read_tensors(directory() / "inputs.safetensors"); }
 };
 
@@ -84,11 +84,11 @@ TEST_P(AdapterTest, IsTheSameMergedIntoTheWeights) {
   const std::shared_ptr<Adapter> adapter = model.adapters().front();
   const std::string error = error_of([&] { merge_adapters(model); });
   if (adapter->has_virtual_tokens()) {
-    EXPECT_NE(error.find("which no weight can hold"), error.npos) << error;
+    EXPECT_NE(error.find("weights cannot hold its virtual tokens"), error.npos) << error;
     return;
   }
   if (error != "no error") {  // a table that the head shares
-    EXPECT_NE(error.find("serves other parts of the model too"), error.npos) << error;
+    EXPECT_NE(error.find("other parts of the model read this table"), error.npos) << error;
     return;
   }
   EXPECT_TRUE(model.adapters().empty());
@@ -96,7 +96,7 @@ TEST_P(AdapterTest, IsTheSameMergedIntoTheWeights) {
     EXPECT_LT(difference(tensor, beside.at(name)), 2e-5) << name;
 }
 
-TEST_P(AdapterTest, LeavesTextsOfNoAdapterAsTheyAre) {
+TEST_P(AdapterTest, DoesNotChangeTextsWithoutAnAdapter) {
   const ModelDirectory adapted(directory());
   const PretrainedModel model = PretrainedModel::load(adapted, Purpose::inference);
   auto given = inputs();
@@ -108,9 +108,10 @@ TEST_P(AdapterTest, LeavesTextsOfNoAdapterAsTheyAre) {
              without = run_forward(PretrainedModel::load(ModelDirectory(adapted.path()), Purpose::inference),
                                    given, {});
   given["adapters"] = -ops::arange(B).remainder(2);
-  if (with.begin()->second.sizes() != without.begin()->second.sizes()) {  // rows of virtual tokens are in it
+  // it includes rows of virtual tokens
+  if (with.begin()->second.sizes() != without.begin()->second.sizes()) {
     const std::string error = error_of([&] { run_forward(model, given, {}); });
-    EXPECT_NE(error.find("prompts are of different lengths"), error.npos) << error;
+    EXPECT_NE(error.find("prompts of different lengths"), error.npos) << error;
     return;
   }
   for (const auto& [name, tensor] : run_forward(model, given, {}))
@@ -118,8 +119,7 @@ TEST_P(AdapterTest, LeavesTextsOfNoAdapterAsTheyAre) {
       EXPECT_TRUE(ops::equal(tensor[b], (b % 2 == 0 ? with : without).at(name)[b])) << name << ", text " << b;
 }
 
-// In batches, in which others stand whose prompts are another adapter's or none, and of which some begin
-// alike.
+// In batches with other texts, whose prompts belong to another adapter or to none; some have a common prefix.
 TEST_P(AdapterTest, GeneratesWhatPeftGenerates) {
   if (!fs::exists(directory() / "generated.safetensors")) return;  // a model that does not
   const auto expected = read_tensors(directory() / "generated.safetensors");
@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, AdapterTest, testing::ValuesIn(cases()), [](cons
   return name;
 });
 
-// The matrix that is tied to a saved module stays as it was, in the merged model too.
+// The matrix that is tied to a saved module stays unchanged, also in the merged model.
 TEST(MergeTest, UntiesWhatAnAdapterHasWhole) {
   const auto inputs = read_tensors(kGoldens / "t5-words-head" / "inputs.safetensors");
   const ModelDirectory directory(kGoldens / "t5-words-head");
@@ -165,10 +165,10 @@ TEST(MergeTest, UntiesWhatAnAdapterHasWhole) {
   PretrainedModel tables = PretrainedModel::load(ModelDirectory(kGoldens / "bart-tables"), Purpose::training);
   merge_adapters(tables);
   const std::string error = error_of([&] { tables.save(merged.path()); });
-  EXPECT_NE(error.find("no config.json can say"), error.npos) << error;
+  EXPECT_NE(error.find("config.json cannot give"), error.npos) << error;
 }
 
-// A new adapter that learns a tied table learns it alone.
+// A new adapter that trains a tied table trains only that table.
 TEST(FreshAdapterTest, UntiesWhatItSaves) {
   const auto inputs = read_tensors(kGoldens / "gpt2-dora" / "inputs.safetensors");
   PretrainedModel model = PretrainedModel::load(ModelDirectory(kGoldens / "gpt2-dora" / "base"),
@@ -212,7 +212,7 @@ TEST(FreshAdapterTest, ChangesNothingAtFirst) {
   expect_same({.kind = AdapterOptions::Kind::ia3});
 }
 
-// A fresh one is drawn by its seed, learns, and is what it was after a save.
+// A new adapter is drawn from its seed, can be trained, and is unchanged after saving.
 TEST(FreshAdapterTest, PutsVirtualTokensBeforeTexts) {
   const auto inputs = read_tensors(kGoldens / "gpt2-dora" / "inputs.safetensors");
   for (const AdapterOptions::Kind kind : {AdapterOptions::Kind::prefix, AdapterOptions::Kind::prompt}) {
@@ -230,13 +230,13 @@ TEST(FreshAdapterTest, PutsVirtualTokensBeforeTexts) {
     const PretrainedModel again = PretrainedModel::load(
         ModelDirectory(ModelPath(kGoldens / "gpt2-dora" / "base", {{saved.path()}})), Purpose::inference);
     EXPECT_TRUE(ops::equal(run_forward(again, inputs, {}).at("logits"), found.at("logits")));
-    // Without the rows of virtual tokens everything stands where the text does.
+    // Without the rows of virtual tokens, results are at the positions of the text.
     const Tensor own = run_forward(again, inputs, {.virtual_rows = false}).at("logits");
     EXPECT_EQ(own.sizes().slice(0, 2), inputs.at("input_ids").sizes());
   }
 }
 
-// What PiSSA leaves is an adapter of the whole base.
+// PiSSA's result is saved as an adapter of the original base.
 TEST(FreshAdapterTest, PissaIsSavedForTheModelAsItWas) {
   const auto inputs = read_tensors(kGoldens / "gpt2-dora" / "inputs.safetensors");
   PretrainedModel model = base();
@@ -246,7 +246,7 @@ TEST(FreshAdapterTest, PissaIsSavedForTheModelAsItWas) {
   {
     Unrecorded no_grad;
     for (const auto& [name, tensor] : adapter->parameters())
-      Tensor(tensor).mul_(1.1);  // as if it had learned
+      Tensor(tensor).mul_(1.1);  // as if it had been trained
   }
   const TemporaryDirectory saved;
   adapter->save(model, saved.path());
@@ -257,7 +257,7 @@ TEST(FreshAdapterTest, PissaIsSavedForTheModelAsItWas) {
     EXPECT_LT(difference(tensor, expected.at(name)), 1e-5) << name;
 }
 
-TEST(FreshAdapterTest, IsRefusedBesideNothing) {
+TEST(FreshAdapterTest, RefusesOptionsThatDoNotFitTheModel) {
   const PretrainedModel model = base();
   const auto error = [&](const AdapterOptions& options) {
     return error_of([&] { Adapter::fresh(model, options, "", 1); });
@@ -291,7 +291,7 @@ TEST(MergeTest, UnmergingGivesTheBaseBack) {
     EXPECT_TRUE(ops::allclose(tensor, before.at(name), 0, 1e-6)) << name;
 }
 
-// Files that do not belong to the model, or are broken.
+// Files that do not belong to the model, or are damaged.
 TEST(AdapterFileTest, IsRefusedWithTheTensorsName) {
   const fs::path golden = kGoldens / "gpt2-dora";
   const TemporaryDirectory broken;
@@ -319,9 +319,10 @@ TEST(AdapterFileTest, IsRefusedWithTheTensorsName) {
   EXPECT_NE(
       error([&](auto& t) { t["base_model.model.nothing.weight"] = ops::zeros({2}); }).find("has no place"),
       std::string::npos);
-  EXPECT_NE(
-      error([&](auto& t) { t["other"] = ops::zeros({2}); }).find("expected tensors called base_model.model."),
-      std::string::npos);
+  EXPECT_NE(error([&](auto& t) {
+              t["other"] = ops::zeros({2});
+            }).find("expected tensors with names that begin with base_model.model."),
+            std::string::npos);
   EXPECT_NE(error([&](auto& t) { t[module + ".lora_C.weight"] = ops::zeros({2}); }).find("variant"),
             std::string::npos);
 }

@@ -1,4 +1,4 @@
-// Models that CTranslate2's converter wrote against the originals with the same weights
+// Models written by CTranslate2's converter against the originals with the same weights
 // (tests/oracle/check_ctranslate2.py).
 #include <attend/tokenizer.h>
 
@@ -24,10 +24,10 @@ TEST_P(CTranslate2Model, CanBeTrainedAndQuantized) {
   expect_trained_and_quantized(ModelDirectory(path()));
 }
 
-// CTranslate2 leaves the tokenizer to whoever copies its files; the golden directories have none.
+// CTranslate2's converter does not copy tokenizer files; the golden directories have none.
 TEST_P(CTranslate2Model, SaysWhichFilesATokenizerNeeds) {
   const std::string error = error_of([&] { Tokenizer::from_file(path()); });
-  EXPECT_TRUE(contains(error, "put the original model's files there"));
+  EXPECT_TRUE(contains(error, "copy the original model's files there"));
   EXPECT_TRUE(contains(
       error, std::string(GetParam()) == "marian" ? "source.spm, target.spm, vocab.json" : "tokenizer.json"));
 }

@@ -1,6 +1,6 @@
 // The table of docs/models.md, made from the registry:
 //     families-table            prints it
-//     families-table --check F  says whether the file F is what it would print
+//     families-table --check F  checks that the file F equals the output
 #include "base/file.h"
 #include "models/family.h"
 
@@ -139,7 +139,7 @@ std::vector<std::string> heads_of(const Family& family) {
   common.remove_suffix(std::string_view("Model").size());
   std::vector<std::string> heads;
   for (std::string_view name : family.architectures) {
-    // "Gemma3ForCausalLM" beside "Gemma3TextModel".
+    // "Gemma3ForCausalLM" next to "Gemma3TextModel".
     const auto [own, shared] = std::ranges::mismatch(name, common);
     name.remove_prefix(static_cast<std::size_t>(own - name.begin()));
     if (name.starts_with("For")) name.remove_prefix(3);

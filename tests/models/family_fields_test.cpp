@@ -1,4 +1,4 @@
-// What families read of config.json, and what they refuse.
+// What families read from config.json, and what they reject.
 #include "expect_error.h"
 #include "models/family.h"
 
@@ -14,7 +14,7 @@ ModelSpec spec_of(std::string_view model_type, std::string_view architecture, co
   return family.spec(Fields(config, "config.json"), architecture);
 }
 
-TEST(FamilyFields, WhatNoOriginalHasIsAnError) {
+TEST(FamilyFields, ValuesThatNoOriginalHasAreErrors) {
   EXPECT_ERROR("config.json: layer_norm_elementwise_affine: only true is supported",
                spec_of("opt", "OPTModel", {{"layer_norm_elementwise_affine", false}}));
   EXPECT_ERROR("config.json: rotary_value: only false is supported",
@@ -39,7 +39,7 @@ TEST(FamilyFields, WhatNoOriginalHasIsAnError) {
                spec_of("xglm", "XGLMModel", {{"d_model", 2}, {"attention_heads", 1}}));
 }
 
-// The original has 1 for padding whatever config.json says, and 32 buckets whatever its table has.
+// The original always uses 1 as padding and 32 buckets, whatever config.json and the table say.
 TEST(FamilyFields, MpnetHasItsOwnPaddingAndBuckets) {
   const ModelSpec model =
       spec_of("mpnet", "MPNetModel", {{"pad_token_id", 0}, {"relative_attention_num_buckets", 40}});
@@ -52,7 +52,7 @@ TEST(FamilyFields, MpnetHasItsOwnPaddingAndBuckets) {
   EXPECT_EQ(bias.rows, 40);
 }
 
-// OPT's of 350M parameters has embeddings narrower than its layers, and no last norm.
+// OPT with 350M parameters has embeddings narrower than its layers, and no final norm.
 TEST(FamilyFields, OptMayHaveNarrowEmbeddings) {
   const ModelSpec model =
       spec_of("opt", "OPTModel", {{"word_embed_proj_dim", 128}, {"do_layer_norm_before", false}});
@@ -62,7 +62,7 @@ TEST(FamilyFields, OptMayHaveNarrowEmbeddings) {
   EXPECT_EQ(model.decoder->layers.front().order, NormOrder::post);
 }
 
-// Every third layer sees all and turns slowly, the others see a window and turn fast.
+// Every third layer has full attention and a large rotary base, the others a window and a small base.
 TEST(FamilyFields, ModernBertHasTwoKindsOfLayers) {
   const ModelSpec model = spec_of("modernbert", "ModernBertModel", {{"num_hidden_layers", 4}});
   const std::vector<LayerSpec>& layers = model.encoder->layers;
@@ -73,7 +73,7 @@ TEST(FamilyFields, ModernBertHasTwoKindsOfLayers) {
     EXPECT_EQ(layers[i].normed_input, i > 0) << i;
   }
   EXPECT_LT(model.encoder->rotaries[0].frequencies[1], model.encoder->rotaries[1].frequencies[1]);
-  // transformers 5 has the bases by kind.
+  // transformers 5 stores the bases by kind.
   const ModelSpec newer =
       spec_of("modernbert", "ModernBertModel",
               {{"global_rope_theta", nullptr},

@@ -1,4 +1,4 @@
-// A pretrained directory under another head, fresh weights, dropout: what training begins with.
+// A pretrained directory with another head, new weights, dropout: the start of training.
 #include "base/file.h"
 #include "models/companions.h"
 #include "models/forward.h"
@@ -56,19 +56,19 @@ TEST(Heads, EveryFamilyHasItsOwnNamesForThem) {
   EXPECT_EQ(of("marian", Head::body), "MarianModel");
   for (const Family* family : families()) {
     if (family->model_type.ends_with("encoder-decoder"))
-      continue;  // two bodies, which are no use without the head
+      continue;  // two bodies, which have no use without the head
     const std::string body = architecture_for(*family, Head::body);
     EXPECT_TRUE(body.ends_with("Model")) << body;
   }
 }
 
-TEST(Heads, TheDirectorysOwnArchitectureIsKeptWhereItWillDo) {
+TEST(Heads, TheDirectorysOwnArchitectureIsKeptIfItFits) {
   const Family& t5 = find_family("t5");
   EXPECT_EQ(architecture_for(t5, Head::body, "T5EncoderModel"), "T5EncoderModel");
   EXPECT_EQ(architecture_for(t5, Head::body, "T5ForConditionalGeneration"), "T5Model");
 }
 
-TEST(Heads, AFamilyWithoutOneNamesThoseThatHaveIt) {
+TEST(Heads, AMissingHeadNamesTheFamiliesThatHaveIt) {
   const std::string error =
       error_of([] { architecture_for(find_family("gpt2"), Head::masked_language_model); });
   EXPECT_TRUE(contains(error, "gpt2 has no architecture that is a masked language model"));
@@ -77,9 +77,9 @@ TEST(Heads, AFamilyWithoutOneNamesThoseThatHaveIt) {
   EXPECT_FALSE(contains(error, "vit"));
 }
 
-// Every golden model under every head that its family has: the body stays, what is new is of the head, and
-// what is saved loads whole.
-TEST(FreshHeads, StandOnEveryPretrainedBody) {
+// Every golden model with every head of its family: the body stays, only the head is new, and the saved model
+// loads completely.
+TEST(FreshHeads, FitEveryPretrainedBody) {
   std::size_t made = 0;
   for (const std::string& name : golden_networks()) {
     const fs::path path = golden(name);
@@ -105,7 +105,7 @@ TEST(FreshHeads, StandOnEveryPretrainedBody) {
             directory,
             {.purpose = Purpose::training, .architecture = architecture, .fresh = FreshHead{.seed = 3}});
       } catch (const Error& error) {
-        // Two heads have a body that is wider than they are.
+        // Two heads have a body that is wider than the head.
         EXPECT_TRUE(contains(error.what(), "summary_type") || contains(error.what(), "d_embed"))
             << error.what();
         continue;
@@ -177,7 +177,7 @@ TEST(FreshHeads, AClassifierIsKeptOnlyForItsOwnLabels) {
   more.push_back("one more");
   EXPECT_EQ(with(more).size(0), trained.size(0) + 1);
 
-  // Once they have names, the same number of others is not the same.
+  // Labels with names differ from as many other labels.
   const TemporaryDirectory named;
   std::vector<std::string> names, others;
   for (std::size_t i = 0; i < own.size(); ++i) {
@@ -206,11 +206,11 @@ TEST(FreshHeads, WhatTheBodyLacksStaysAnError) {
                        "output.dense.weight is missing"));
 }
 
-TEST(FreshHeads, LabelsThatCannotBeToldApartAreAnError) {
+TEST(FreshHeads, IndistinguishableLabelsAreAnError) {
   const auto with = [](std::vector<std::string> names) {
     return error_of([&] { with_head(golden("bert-model"), Head::sequence_classification, Labels{names}); });
   };
-  EXPECT_TRUE(contains(with({"a", "b", "a"}), "the label a is there twice"));
+  EXPECT_TRUE(contains(with({"a", "b", "a"}), "the label a occurs twice"));
   EXPECT_TRUE(contains(with({}), "expected at least one label"));
   EXPECT_TRUE(contains(with({"a", "\xff"}), "not valid UTF-8"));
 }
@@ -221,7 +221,7 @@ Tensor hidden_of(const PretrainedModel& model, Pass pass) {
   const TokenBatch batch = TokenBatch::from({{1, 2, 3, 4, 5}, {6, 7, 8}});
   Unrecorded no_grad;
   if (!net->is_encoder_decoder()) return net->decoder ? net->decode(batch, pass) : net->encode(batch, pass);
-  const EncoderMemory memory = net->remember(net->encode(batch, pass), batch.offsets, pass);
+  const CrossAttentionKV memory = net->project_kv(net->encode(batch, pass), batch.offsets, pass);
   return net->decode(batch, pass, &memory);
 }
 
@@ -240,7 +240,7 @@ TEST(Dropout, MeansTheSameForEveryFamily) {
     EXPECT_TRUE(ops::equal(hidden_of(half, Pass::inference()), plain));
     EXPECT_FALSE(ops::equal(hidden_of(half, Pass::training(1)), plain));
     EXPECT_FALSE(ops::equal(hidden_of(half, Pass::training(1)), hidden_of(half, Pass::training(2))));
-    // Each of the two has a place in every family, and overrules the first.
+    // Each of the two exists in every family, and overrides the first.
     for (const DropoutRates& one :
          {DropoutRates{.all = 0.0, .attention = 0.5}, {.all = 0.0, .activation = 0.5}})
       EXPECT_FALSE(ops::equal(hidden_of(load(one), Pass::training(1)), plain));

@@ -1,5 +1,5 @@
-// Directories of other programs' quantized matrices against the originals with the numbers that they stand
-// for (tests/oracle/check_foreign_weights.py), and what is wrong with them.
+// Directories with other programs' quantized matrices, against the originals with the dequantized numbers
+// (tests/oracle/check_foreign_weights.py); and errors in them.
 #include "base/file.h"
 #include "models/forward.h"
 #include "models/tensors.h"
@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(All, ForeignWeights,
                          testing::Values("int8", "nf4-double", "gptq4", "awq", "pack4-uneven", "int-channel",
                                          "mxfp4"));
 
-// The directory `form` with some tensors changed and some fields of its quantization_config.
+// The error for the directory `form` with some tensors and some fields of its quantization_config changed.
 std::string error_of(const char* form, const std::function<void(std::map<std::string, Tensor>&)>& change,
                      const Json& fields = Json::object()) {
   const TemporaryDirectory copy;

@@ -1,5 +1,5 @@
-// How attentions come to their weights, as a pass hands it out: added up again, it gives the weights, for the
-// network of every family.
+// The parts of attention scores that a pass captures: added up, they give the weights, for the network of
+// every family.
 #include "models/pretrained_model.h"
 #include "nn/initialize.h"
 #include "tensor_checks.h"
@@ -70,15 +70,16 @@ TEST_P(Formed, ScoresGiveTheWeights) {
       const Tensor encoded =
           network->encode(ImageBatch{pixels.view({2, p.channels, p.height, p.width}), {}}, pass);
       if (!network->decoder) return encoded;
-      const EncoderMemory memory =
-          network->remember(encoded, Offsets(std::vector<std::int64_t>(2, encoded.size(0) / 2)), pass);
+      const CrossAttentionKV memory =
+          network->project_kv(encoded, Offsets(std::vector<std::int64_t>(2, encoded.size(0) / 2)), pass);
       return network->decode(TokenBatch::from({{3, 4, 5}, {6}}), pass, &memory);
     }
     if (!network->is_encoder_decoder())
       return network->decoder ? network->decode(texts(network->decoder), pass)
                               : network->encode(texts(network->encoder), pass);
     const TokenBatch sources = texts(network->encoder), targets = texts(network->decoder);
-    const EncoderMemory memory = network->remember(network->encode(sources, pass), sources.offsets, pass);
+    const CrossAttentionKV memory =
+        network->project_kv(network->encode(sources, pass), sources.offsets, pass);
     return network->decode(targets, pass, &memory);
   };
   Capture capture;
@@ -94,7 +95,7 @@ TEST_P(Formed, ScoresGiveTheWeights) {
   EXPECT_GT(compared, 0U);
   EXPECT_LT((with - run(Pass::inference())).abs().max().item<float>(), 1e-5);
 
-  // Of one layer alone.
+  // Only one layer.
   Capture last;
   last.attentions = last.scores = true;
   last.layers = {1};

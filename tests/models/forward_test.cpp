@@ -48,7 +48,7 @@ TEST_P(ForwardTest, GivesWhatTheOriginalGives) {
   for (const auto& [name, tensor] : expected) {
     ASSERT_EQ(found.count(name), 1) << name << " is missing";
     ASSERT_EQ(found.at(name).sizes(), tensor.sizes()) << name;
-    // The gradient of a key's bias is zero in exact arithmetic (a softmax does not feel it): all of it is
+    // The gradient of a key's bias is zero in exact arithmetic (softmax does not depend on it): all of it is
     // noise.
     if (name.starts_with("grad.") && tensor.abs().max().item<double>() < 1e-6)
       EXPECT_LT(found.at(name).abs().max().item<double>(), 1e-5) << name;
@@ -73,7 +73,7 @@ TEST_P(ForwardTest, IsTheSameAfterSavingAndLoading) {
     ASSERT_EQ(before.tensors().count(name), 1) << name << " is no name of the original's";
     EXPECT_TRUE(std::ranges::equal(view.data, before.tensors().at(name).data)) << name;
   }
-  // A pooler that no decoder reads is not kept, nor are tables of sines, which transformers computes again.
+  // A pooler that no decoder reads is not stored, nor are sine tables, which transformers computes again.
   const bool computes_sines = GetParam().starts_with("pegasus") || GetParam().starts_with("roformer");
   const auto kept = std::ranges::count_if(before.tensors(), [&](const auto& entry) {
     if (computes_sines && entry.first.ends_with("embed_positions.weight")) return false;
@@ -99,7 +99,7 @@ void expect_images_apart(Transformer& network) {
 }
 
 // A sentence among 63 others of other lengths, and alone.
-TEST_P(ForwardTest, ASentenceDoesNotFeelItsBatch) {
+TEST_P(ForwardTest, ASentenceDoesNotDependOnItsBatch) {
   const PretrainedModel model = PretrainedModel::load(ModelDirectory(directory()), Purpose::inference);
   Transformer network = model.network();
   if (network->reads_images()) return expect_images_apart(network);
@@ -130,8 +130,8 @@ INSTANTIATE_TEST_SUITE_P(Goldens, ForwardTest, testing::ValuesIn(forward_cases()
   return name;
 });
 
-// Bodies made for vectors come without it (DINO's ViT); the file decides.
-TEST(Forward, ABodyWithoutAPoolerInItsFileGoesWithoutOne) {
+// Bodies for text or image vectors have none (DINO's ViT); the file decides.
+TEST(Forward, ABodyWithoutAPoolerInItsFileHasNone) {
   const TemporaryDirectory bare;
   const fs::path whole = test_data() / "models" / "bert-model";
   const SafetensorsFile file(whole / "model.safetensors");
@@ -176,11 +176,11 @@ TEST(Forward, InputsThatDoNotFitAreErrors) {
                run_forward(model, with("labels", ids + 100000), {}));
   EXPECT_ERROR("position_ids: position 100033 is outside",
                run_forward(model, with("position_ids", ids + 100000), {}));
-  EXPECT_ERROR("the input no_such_input is not one of this model's",
+  EXPECT_ERROR("no_such_input is not an input of this model",
                run_forward(model, with("no_such_input", ids), {}));
 }
 
-// The message of the Error that running `inputs` through a golden's model ends with; "" if there is none.
+// The message of the Error from running `inputs` through a golden model; "" if there is none.
 std::string complaint(const std::string& golden, const std::map<std::string, Tensor>& changes,
                       const std::vector<std::string>& without = {}, bool gradients = true) {
   const fs::path directory = test_data() / "models" / golden;
@@ -202,13 +202,12 @@ TEST(Forward, LabelsThatDoNotFitAreErrorsThatNameThem) {
         << '"' << message << "\" does not hold \"" << part << '"';
   };
   const Tensor few = ops::zeros({1, 2}, kLong);
-  expect(complaint("bert-question-answering", {{"labels", few}}),
-         "the input labels is not one of this model's");
+  expect(complaint("bert-question-answering", {{"labels", few}}), "labels is not an input of this model");
   expect(complaint("bert-question-answering", {}, {"start_positions", "end_positions"}),
          "expected the inputs end_positions and start_positions");
   expect(complaint("bert-masked-lm", {}, {"labels"}), "expected the input labels");
-  expect(complaint("bert-model", {{"labels", few}}), "the input labels is not one of this model's");
-  expect(complaint("bert-model", {}), "has no head with one");
+  expect(complaint("bert-model", {{"labels", few}}), "labels is not an input of this model");
+  expect(complaint("bert-model", {}), "has no head with a loss");
   expect(complaint("albert-token-classification", {{"labels", few}}), "labels: expected");
   expect(complaint("electra-pre-training", {{"labels", few}}), "labels: expected");
 }

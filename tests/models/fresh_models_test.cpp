@@ -1,4 +1,4 @@
-// Models of random weights, as `attend init` makes them.
+// Models with random weights, as made by `attend init`.
 #include "base/file.h"
 #include "models/fresh.h"
 #include "models/pretrained_model.h"
@@ -18,9 +18,9 @@ std::map<std::string, Tensor> fresh_weights_of(const PretrainedModel& model) {
   return model.by_checkpoint_name([](const std::string&, const Tensor& w) { return w.detach(); }, true);
 }
 
-// With weights as they are drawn, a language model knows nothing: its loss is ln V. T5 and the original
-// Transformer begin with scores of width 1, which adds a half.
-TEST(FreshModels, KnowNothingYet) {
+// With initial weights a language model knows nothing: its loss is ln V. In T5 and the original Transformer
+// the initial scores have standard deviation 1, which adds a half.
+TEST(FreshModels, StartWithTheLossOfUniformPredictions) {
   struct Case {
     const char *family, *preset;
   };
@@ -55,7 +55,7 @@ TEST(FreshModels, KnowNothingYet) {
     Unrecorded no_grad;
     Tensor hidden;
     if (net->is_encoder_decoder()) {
-      const EncoderMemory memory = net->remember(net->encode(batch, pass), batch.offsets, pass);
+      const CrossAttentionKV memory = net->project_kv(net->encode(batch, pass), batch.offsets, pass);
       hidden = net->decode(batch, pass, &memory);
     } else {
       hidden = net->decoder ? net->decode(batch, pass) : net->encode(batch, pass);
@@ -124,7 +124,7 @@ TEST(FreshModels, AreDrawnAsTheirAuthorsDid) {
               0.001);
 }
 
-TEST(FreshModels, NameNoTokensThatTheirVocabularyLacks) {
+TEST(FreshModels, NameOnlyTokensOfTheirVocabulary) {
   for (const Family* family : families()) {
     SCOPED_TRACE(family->model_type);
     if (std::ranges::find(family->presets, "tiny") == family->presets.end()) continue;

@@ -25,7 +25,7 @@ TEST_P(GgufModel, GivesWhatTheOriginalGives) {
   expect_golden(ModelDirectory(path(".gguf").string()), path(".safetensors"));
 }
 
-// GPT-2's matrices lie in the file as ours do in memory: nothing is turned.
+// GPT-2's matrices in the file have our layout: nothing is transposed.
 TEST_P(GgufModel, CanBeTrainedAndQuantized) {
   expect_trained_and_quantized(ModelDirectory(path(".gguf").string()));
 }
@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(All, GgufModel,
 
 class WrittenGguf : public testing::TestWithParam<const char*> {};
 
-// Names, rows, norms and fields go back the way they came.
+// Names, rows, norms and fields are converted back without change.
 TEST_P(WrittenGguf, GivesWhatTheOriginalGives) {
   const fs::path given = test_data() / "gguf" / (std::string(GetParam()) + ".gguf");
   const TemporaryDirectory folder;
@@ -66,7 +66,7 @@ TEST(GgufFile, HasMoreBitsForScoresAndSomeLayers) {
 TEST(GgufFile, IsOfAFamilyThatLlamaCppHas) {
   const fs::path given = test_data() / "gguf" / "t5.gguf";
   const PretrainedModel model = PretrainedModel::load(ModelDirectory(given.string()), Purpose::training);
-  EXPECT_ERROR("GGUF files are written of language models of the families llama, ",
+  EXPECT_ERROR("expected a language model of one of the families llama, ",
                write_gguf(model, given, "f32", "never.gguf"));
 }
 

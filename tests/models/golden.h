@@ -1,4 +1,4 @@
-// What the original gave for one batch, in one safetensors file: "input.NAME" and one output, "output.NAME".
+// The original's result for one batch, in a safetensors file: "input.NAME" and one output, "output.NAME".
 #pragma once
 
 #include "models/forward.h"
@@ -8,7 +8,7 @@
 
 namespace attend {
 
-// The model of the directory gives the same.
+// The model of the directory must give the same.
 inline void expect_golden(const ModelDirectory& directory, const std::filesystem::path& golden) {
   std::map<std::string, Tensor> inputs, expected;
   for (const auto& [name, tensor] : read_tensors(golden))
@@ -22,7 +22,7 @@ inline void expect_golden(const ModelDirectory& directory, const std::filesystem
   }
 }
 
-// And it can be loaded to be trained, every parameter in one piece, and in fewer bits.
+// And it can be loaded for training, with every parameter contiguous, and quantized.
 inline void expect_trained_and_quantized(const ModelDirectory& directory) {
   const PretrainedModel trained = PretrainedModel::load(directory, Purpose::training);
   for (const auto& item : trained.network()->named_parameters())

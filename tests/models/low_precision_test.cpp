@@ -1,5 +1,5 @@
-// Models whose matrices are kept in fewer bits: near to what they are in float32, and to the last bit the
-// same whatever they are computed with.
+// Models with quantized matrices: near the results in float32, and to the last bit the same on every machine
+// and in every batch.
 #include "base/parallel.h"
 #include "expect_error.h"
 #include "generation/generate.h"
@@ -81,7 +81,7 @@ TEST(PackedMatrix, RefusesWhatItCannotHold) {
   EXPECT_ERROR("expected floating-point numbers, found Long",
                PackedMatrix::make(ops::ones({3, 3}, kLong), WeightFormat::int8));
   EXPECT_ERROR("a matrix has 133145 inputs", PackedMatrix::make(ops::empty({1, 133145}), WeightFormat::int8));
-  EXPECT_ERROR("weights as float16: a matrix holds 70000",
+  EXPECT_ERROR("weights as float16: a matrix contains 70000",
                PackedMatrix::make(ops::full({2, 2}, 7e4, kFloat), WeightFormat::float16));
   const auto matrix = PackedMatrix::make(ops::randn({3, 3}), WeightFormat::int8);
   EXPECT_ERROR("expected float32 rows of 3 numbers",
@@ -93,7 +93,7 @@ class LowPrecisionModel : public testing::TestWithParam<const char*> {
  protected:
   static std::map<std::string, Tensor> inputs() {
     auto all = read_tensors(model_path(GetParam()) / "inputs.safetensors");
-    if (std::string_view(GetParam()) != "t5") all.erase("labels");  // of which it makes its decoder's inputs
+    if (std::string_view(GetParam()) != "t5") all.erase("labels");  // its decoder's inputs are made from them
     return all;
   }
 };
@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Models, LowPrecisionGeneration,
                            return std::string(info.param).substr(0, std::string_view(info.param).find('-'));
                          });
 
-TEST(LowPrecision, LetsGoOfTheFloats) {
+TEST(LowPrecision, FreesTheFloats) {
   const PretrainedModel model = load("gpt2", WeightFormat::int8);
   EXPECT_EQ(model.size(), load("gpt2", WeightFormat::float32).size());
   int released = 0;
@@ -183,12 +183,12 @@ TEST(LowPrecision, LetsGoOfTheFloats) {
     const Tensor& weight = item.value();
     if (weight.dim() == 2 && weight.numel() > 1 && bytes_kept_by(weight) == 4) ++released;
   }
-  EXPECT_EQ(released, 9);  // of two layers and the tokens, in whatever format
-  // One table of bytes serves the embeddings and the head.
+  EXPECT_EQ(released, 9);  // of two layers and the tokens, in any format
+  // The embeddings and the head share one table of bytes.
   EXPECT_NE(model.network()->decoder->embeddings->packed_tokens, nullptr);
 }
 
-// A stored model is the one that was quantized while it was loaded, to the last bit.
+// A stored model equals the one that was quantized while loading, to the last bit.
 TEST_P(LowPrecisionModel, IsTheSameAfterStoringAndLoading) {
   for (const WeightFormat format : {WeightFormat::int8, WeightFormat::int4}) {
     const TemporaryDirectory copy;
@@ -199,14 +199,14 @@ TEST_P(LowPrecisionModel, IsTheSameAfterStoringAndLoading) {
                found = run_forward(again, inputs(), {});
     ASSERT_EQ(expected.size(), found.size());
     for (const auto& [output, tensor] : expected) EXPECT_TRUE(ops::equal(tensor, found.at(output))) << output;
-    EXPECT_ERROR(fmt::format("weights as {} do not learn", name(format)),
+    EXPECT_ERROR(fmt::format("{} weights cannot be trained", name(format)),
                  PretrainedModel::load(ModelDirectory(copy.path()), Purpose::training));
-    EXPECT_ERROR(fmt::format("stored as {}, of which none can be made as bfloat16", name(format)),
+    EXPECT_ERROR(fmt::format("stored as {} and cannot be converted to bfloat16", name(format)),
                  PretrainedModel::load(ModelDirectory(copy.path()), {.weights = WeightFormat::bfloat16}));
   }
 }
 
-// What a file must not hold is said, not computed with.
+// Invalid values in a file are errors.
 TEST(LowPrecision, RefusesBrokenStoredMatrices) {
   const Tensor weight = ops::randn({20, 70});
   for (const WeightFormat format : {WeightFormat::int8, WeightFormat::int4}) {
@@ -236,14 +236,14 @@ TEST(LowPrecision, RefusesBrokenStoredMatrices) {
   }
 }
 
-TEST(LowPrecision, ReadsNoOtherProgramsFiles) {
+TEST(LowPrecision, RefusesFilesOfOtherPrograms) {
   const TemporaryDirectory copy;
   save_quantized(load("gpt2", WeightFormat::int8), copy.path());
   struct Case {
     const char *field, *value, *error;
   };
   for (const auto& [field, value, error] :
-       {Case{"quant_method", "gptq", "there is no model.safetensors in it"},
+       {Case{"quant_method", "gptq", "the directory has no model.safetensors"},
         {"weights", "int3", "weights: expected \"int8\" or \"int4\", found \"int3\""},
         {"rotation", "", "rotation: expected \"hadamard-16\", found \"\""}}) {
     Json config = read_json(copy.path() / "config.json");
@@ -267,7 +267,7 @@ TEST(LowPrecision, IsNotForTrainingAndSaving) {
   const ModelDirectory directory(model_path("gpt2"));
   EXPECT_NE(refusal([&] {
               PretrainedModel::load(directory, {.purpose = Purpose::training, .weights = WeightFormat::int8});
-            }).find("weights as int8 do not learn"),
+            }).find("int8 weights cannot be trained"),
             std::string::npos);
   const TemporaryDirectory copy;
   EXPECT_NE(refusal([&] { load("gpt2", WeightFormat::int8).save(copy.path() / "saved"); }).find("int8"),

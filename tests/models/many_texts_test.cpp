@@ -1,5 +1,5 @@
-// Texts and pictures that are read some at a time because they are many: each as it is alone, for the network
-// of every family.
+// Many texts and pictures, which are read in groups: each result is the same as alone, for the network of
+// every family.
 #include "base/parallel.h"
 #include "models/pretrained_model.h"
 #include "nn/pass.h"
@@ -39,7 +39,7 @@ TEST_P(ManyTexts, AreWhatEachIsAlone) {
   const Stack& stack = network->encoder ? network->encoder : network->decoder;
   if (!stack->embeddings) return read_pictures(network);
   ops::manual_seed(5);
-  // Some 1,500 tokens: more than one or two threads read at a time.
+  // About 1,500 tokens: more than one or two threads read at a time.
   const std::int64_t longest = std::min<std::int64_t>(12, stack->max_positions() - 1);
   std::vector<std::vector<std::int64_t>> texts;
   for (std::int64_t tokens = 0; tokens < 1500; tokens += std::ssize(texts.back())) {

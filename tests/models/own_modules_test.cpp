@@ -1,6 +1,6 @@
-// Adapters with modules and biases of their own (peft's modules_to_save and bias), beside each other and
-// beside the base: each text is computed with those of its adapter alone. That the numbers are peft's, and
-// that they learn, is in adapter_test.
+// Adapters with their own modules and biases (peft's modules_to_save and bias), together and with the base:
+// each text is computed only with those of its adapter. adapter_test compares the numbers and the training
+// with peft.
 #include "base/file.h"
 #include "models/adapter.h"
 #include "models/forward.h"
@@ -39,11 +39,10 @@ bool takes_decoder_inputs(const ModelDirectory& directory) {
 
 class OwnModulesTest : public testing::TestWithParam<const char*> {
  protected:
-  fs::path directory() const { return kAdapters / GetParam(); }  // which names its base
+  fs::path directory() const { return kAdapters / GetParam(); }  // it names its base
 };
 
-// Two that have the same modules of their own: rows of both and of the base in one batch, bit for bit as
-// alone.
+// Two adapters with the same modules: rows of both and of the base in one batch, bit for bit as alone.
 TEST_P(OwnModulesTest, StandBesideAnotherAdapters) {
   const ModelDirectory adapted(directory());
   const TemporaryDirectory other;
@@ -93,8 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, OwnModulesTest,
                            return name;
                          });
 
-// As attend train leaves them: heads over other labels, each with a config.json, beside a base without a
-// head.
+// As left by attend train: heads over other labels, each with a config.json, on a base without a head.
 TEST(OwnHeadTest, HasItsOwnLabels) {
   const fs::path golden = kAdapters / "bert-task";
   const TemporaryDirectory places;
@@ -138,12 +136,12 @@ TEST(OwnHeadTest, HasItsOwnLabels) {
   numbers.back() = 1;
   given["adapters"] = ops::tensor(numbers, kLong);
   const std::string error = message_of([&] { run_forward(model, given, {}); });
-  EXPECT_NE(error.find("their labels of different numbers"), error.npos) << error;
+  EXPECT_NE(error.find("different numbers of labels"), error.npos) << error;
   EXPECT_NE(message_of([&] { model.with_adapter({}); }).find("--adapter-of"), std::string::npos);
-  EXPECT_NE(message_of([&] { model.with_adapter(2); }).find("expected one of 0 to 1"), std::string::npos);
+  EXPECT_NE(message_of([&] { model.with_adapter(2); }).find("expected 0 to 1"), std::string::npos);
 }
 
-// Nothing but what an adapter has of its own is in memory twice.
+// Only what an adapter has of its own is in memory twice.
 TEST(OwnWeightsTest, ShareAllElseWithTheBase) {
   const PretrainedModel model =
       PretrainedModel::load(ModelDirectory(kAdapters / "gpt2-norms"), Purpose::inference);

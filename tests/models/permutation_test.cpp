@@ -1,5 +1,5 @@
-// XLNet's training on ragged texts gives the loss and the gradients of the original's padded tensors, which
-// forward_test.cpp compares with the original.
+// XLNet's training on ragged texts gives the loss and the gradients of the original's padded tensors;
+// forward_test.cpp compares those with the original.
 #include "models/forward.h"
 #include "nn/two_streams.h"
 #include "tensor_checks.h"

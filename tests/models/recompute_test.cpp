@@ -1,5 +1,5 @@
-// Layers that are computed again in the backward pass: every family's network, with dropout everywhere, gives
-// the gradients that it gives otherwise, to the last bit.
+// Gradient checkpointing: every family's network, with dropout everywhere, gives the same gradients with it
+// as without, to the last bit.
 #include "models/pretrained_model.h"
 #include "nn/initialize.h"
 #include "nn/spec_dropout.h"
@@ -29,7 +29,7 @@ TokenBatch texts(const Stack& reader, std::int64_t seed) {
   return batch;
 }
 
-// How many functions the gradient of `result` goes through.
+// The number of functions in the graph of `result`.
 std::size_t graph_size(const Tensor& result) {
   std::set<const ops::Node*> seen;
   std::vector<const ops::Node*> next{result.made_by().get()};
@@ -64,7 +64,8 @@ TEST_P(Recomputed, GradientsAreTheSameToTheLastBit) {
       hidden = network->encode(ImageBatch{pixels.view({2, p.channels, p.height, p.width}), {}}, pass);
     } else if (network->is_encoder_decoder()) {
       const TokenBatch source = texts(network->encoder, 3);
-      const EncoderMemory memory = network->remember(network->encode(source, pass), source.offsets, pass);
+      const CrossAttentionKV memory =
+          network->project_kv(network->encode(source, pass), source.offsets, pass);
       hidden = network->decode(texts(network->decoder, 5), pass, &memory);
     } else if (network->decoder) {
       hidden = network->decode(texts(network->decoder, 5), pass);

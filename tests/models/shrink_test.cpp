@@ -14,7 +14,7 @@ std::filesystem::path shrunk_golden(const std::string& name) {
   return test_data() / "models" / name;
 }
 
-// Every weight of the small model is one of the whole: of its layers those that were named, in their order.
+// Every weight of the small model is one of the whole model: its layers are the named ones, in their order.
 void expect_layers(const std::string& name, const std::vector<std::int64_t>& layers) {
   const TemporaryDirectory directory;
   shrink_model(ModelDirectory(shrunk_golden(name)), layers, directory.path() / "small");
@@ -59,7 +59,7 @@ TEST(Shrink, RefusesLayersThatAreNotThere) {
   };
   EXPECT_TRUE(contains(shrink("gpt2", {0, 9}), "--keep-layers 9: expected layers from 0 to 1"));
   EXPECT_TRUE(contains(shrink("gpt2", {-1}), "--keep-layers -1"));
-  EXPECT_TRUE(contains(shrink("gpt2", {}), "expected one layer at least"));
+  EXPECT_TRUE(contains(shrink("gpt2", {}), "expected at least one layer"));
   EXPECT_TRUE(contains(shrink("albert-groups", {0}), "share their weights"));
   EXPECT_FALSE(std::filesystem::exists(directory.path() / "small"));
 }

@@ -37,13 +37,13 @@ TEST(WeightNames, MatchesWholeNamesOnly) {
   EXPECT_FALSE(matches("a.{i}.{weight|bias}", "a..bias"));
 }
 
-// Every table, walked both ways: each parameter of each architecture has its names, no two share one, and the
-// row that gave a name matches it.
+// Checks every table in both directions: each parameter of each architecture has names, no two share one, and
+// the row of a name matches it.
 TEST(WeightNames, TheTablesOfAllFamiliesAreWhole) {
   for (const Family* family : families()) {
     Json config = family->fresh_config(family->presets.front());
     for (std::string_view architecture : family->architectures) {
-      // What BERT's relatives want to be told before they look only back.
+      // Fields that BERT's relatives need for causal attention.
       config["is_decoder"] = architecture.ends_with("LMHeadModel") || architecture.ends_with("ForCausalLM");
       const ModelSpec spec = family->spec(Fields(config, "config.json"), architecture);
       const std::vector<WeightName> table = family->weights(spec);

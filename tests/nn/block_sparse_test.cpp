@@ -1,4 +1,4 @@
-// BigBird's attention in training, against what tests/oracle/make_block_goldens.py keeps of the original.
+// BigBird's attention in training, compared with the original (tests/oracle/make_block_goldens.py).
 #include "nn/block_sparse.h"
 
 #include "formats/json.h"
@@ -35,7 +35,7 @@ TEST(BlockSparse, AttendsToThemAsTheOriginal) {
   EXPECT_LT((block_sparse_attention(packed, alone, spec, call, 3) - wanted).abs().max().item<float>(), 1e-5);
   EXPECT_GT((block_sparse_attention(packed, alone, spec, call) - wanted).abs().max().item<float>(), 1e-2);
 
-  // Beside a text that is too short to be sparse; with the weights, which say the same.
+  // Together with a text that is too short to be sparse; with captured weights, which must be consistent.
   std::vector<Tensor> weights;
   AttentionCall capturing = call;
   capturing.weights = &weights;

@@ -1,5 +1,5 @@
-// The fast path (float32, our kernels) against torch's operations in double precision, which every block
-// falls back to; and the cache against no cache.
+// The fast path (float32, our kernels) against tensor operations in double precision, which every block can
+// also use; and the cache against no cache.
 #include "base/parallel.h"
 #include "expect_error.h"
 #include "nn/initialize.h"
@@ -38,7 +38,7 @@ ModelSpec encoder_decoder(NormOrder order) {
   return spec;
 }
 
-// The encoder and the decoder with relative positions of two kinds each.
+// The encoder and the decoder, each with two kinds of relative positions.
 std::vector<ModelSpec> with_distances() {
   std::vector<ModelSpec> specs(3, encoder_decoder(NormOrder::pre));
   for (ModelSpec& spec : specs) {
@@ -80,7 +80,7 @@ Tensor loss_of(Transformer& network) {
   TokenBatch source = TokenBatch::from(kSources);
   const TokenBatch target = TokenBatch::from(kTargets);
   source.types = ops::arange(source.ids.numel(), kLong) % 3;  // as segments only: there is no table of types
-  const EncoderMemory memory = network->remember(network->encode(source, pass), source.offsets, pass);
+  const CrossAttentionKV memory = network->project_kv(network->encode(source, pass), source.offsets, pass);
   const Tensor hidden = network->decode(target, pass, &memory);
   return network->language_model_head
       ->loss(hidden, ops::tensor({3, 4, -100, 5, 6, 7, 8}, kLong), {.label_smoothing = 0.1}, pass)
@@ -96,7 +96,7 @@ TEST(Blocks, KernelsAndTorchAgreeOnTheLossAndEveryGradient) {
     initialize(fast, 5);
     initialize(exact, 5);
     ops::convert(*exact, kDouble);
-    // The double model's tied matrix must be converted with the others, not left behind.
+    // The double model's tied matrix must be converted with the others.
     const Tensor fast_loss = loss_of(fast), exact_loss = loss_of(exact);
     EXPECT_NEAR(fast_loss.item<double>(), exact_loss.item<double>(), 1e-5);
     fast_loss.backward();
@@ -134,7 +134,7 @@ TEST(Blocks, FactorsAreRoundedToBfloat16OnDemandOnly) {
     y = linear(x, weight, bias, &packed);
     expect_close(y, ops::linear(rounded(x), rounded(weight), bias));
   }
-  ops::backward(y, dy);  // as the function did, which remembers it
+  ops::backward(y, dy);  // with the precision that the function used
   expect_close(x.gradient(), ops::mm(rounded(dy), rounded(weight)));
   expect_close(weight.gradient(), ops::mm(rounded(dy).t(), rounded(x)));
   expect_close(linear(x, weight, bias, &packed), ops::linear(x, weight, bias));
@@ -159,7 +159,7 @@ TEST(Blocks, APassSaysItsPrecisionAndWhetherGradientsFlow) {
   EXPECT_FALSE(Bfloat16Products::on());
 }
 
-// R-Drop with its equations written out: rows 0 to 2 and 3 to 5 are two readings.
+// R-Drop with its equations written out: rows 0 to 2 and 3 to 5 are the two passes.
 TEST(Blocks, TwoReadingsAddHalfTheirDivergencesToTheLoss) {
   ops::manual_seed(3);
   const Tensor labels = ops::tensor({4, -100, 16, 4, -100, 16}, kLong);
@@ -202,7 +202,7 @@ TEST(Blocks, TwoReadingsAddHalfTheirDivergencesToTheLoss) {
 TEST(Blocks, LossOfManyRowsIsThatOfItsBlocks) {
   ops::manual_seed(4);
   const auto leaf = [](Dimensions shape) { return ops::randn(shape).set_needs_gradient(); };
-  const std::int64_t rows = 2 * 1100;  // two blocks a reading: one of 1024, the longest, and a shorter one
+  const std::int64_t rows = 2 * 1100;  // two blocks per pass: one of 1024, the longest, and a shorter one
   const Tensor hidden = leaf({rows, 7}), weight = leaf({33, 7}), bias = leaf({33});
   const Tensor once = ops::randint(33, {rows / 2}).index_fill_(0, ops::tensor({5, 1050}), -100);
   const Tensor labels = ops::cat({once, once});
@@ -227,7 +227,7 @@ TEST(Blocks, LossOfManyRowsIsThatOfItsBlocks) {
   }
 }
 
-TEST(Blocks, TorchUsesAsManyThreadsAsAreAskedFor) {
+TEST(Blocks, TorchUsesTheRequestedNumberOfThreads) {
   const int usual = parallel_threads();
   for (const std::size_t count : {1, 3}) {
     set_thread_count(count);
@@ -249,7 +249,7 @@ TEST(Blocks, DropoutIsOffInInferenceAndFollowsTheSeedInTraining) {
   EXPECT_FALSE(ops::equal(encode(Pass::training(3)), encode(Pass::inference())));
 }
 
-// With dropout on, the gradient is that of the very function the pass computed.
+// With dropout, the gradient is that of exactly the function that the pass computed.
 TEST(Blocks, TheGradientKnowsWhatWasDroppedOut) {
   ModelSpec spec = encoder_decoder(NormOrder::post);
   set_dropout(spec, {.all = 0.3, .activation = 0.3});
@@ -274,13 +274,13 @@ TEST(Blocks, TheGradientKnowsWhatWasDroppedOut) {
 }
 
 class Decoding : public testing::TestWithParam<ModelSpec> {};
-TEST_P(Decoding, StepByStepOverTheCacheIsTheWholePass) {
+TEST_P(Decoding, StepsWithTheCacheGiveTheSameAsOnePass) {
   Unrecorded inference;
   Transformer network(GetParam());
   initialize(network, 2);
   Pass pass = Pass::inference();
   const TokenBatch source = TokenBatch::from(kSources);
-  EncoderMemory memory = network->remember(network->encode(source, pass), source.offsets, pass);
+  CrossAttentionKV memory = network->project_kv(network->encode(source, pass), source.offsets, pass);
   std::vector<std::vector<std::int64_t>> targets(3);
   for (std::int64_t i = 0; i < 40; ++i)
     for (std::int64_t b = 0; b < 3; ++b) targets[b].push_back((i * 5 + b * 7) % 23);
@@ -307,16 +307,16 @@ TEST_P(Decoding, StepByStepOverTheCacheIsTheWholePass) {
 INSTANTIATE_TEST_SUITE_P(Absolute, Decoding, testing::Values(encoder_decoder(NormOrder::pre)));
 INSTANTIATE_TEST_SUITE_P(Relative, Decoding, testing::ValuesIn(with_distances()));
 
-// Far and near in both directions, against the formulas of the papers' own code, evaluated by hand.
+// Large and small distances in both directions, against the formulas of the papers' code, calculated by hand.
 TEST(Distances, FallIntoTheBucketsOfThePapers) {
   const Tensor ahead = ops::tensor({-300, -40, -9, -8, -7, -1, 0, 1, 7, 8, 9, 40, 300}, kLong);
-  // T5: 32 buckets, half of them for either side, 8 of these exact; 8 * ln(40 / 8) / ln(16) = 4.6.
+  // T5: 32 buckets, half of them for each direction, 8 of these exact; 8 * ln(40 / 8) / ln(16) = 4.6.
   EXPECT_TRUE(ops::equal(rows_of(BucketedBias{32, 128}, ahead, false),
                          ops::tensor({15, 12, 8, 8, 7, 1, 0, 17, 23, 24, 24, 28, 31}, kLong)));
-  // Looking only back, 16 are exact; 16 * ln(40 / 16) / ln(8) = 7.05.
+  // In one direction only, 16 are exact; 16 * ln(40 / 16) / ln(8) = 7.05.
   EXPECT_TRUE(ops::equal(rows_of(BucketedBias{32, 128}, ahead, true),
                          ops::tensor({31, 23, 9, 8, 7, 1, 0, 0, 0, 0, 0, 0, 0}, kLong)));
-  // DeBERTa v3: 256 buckets a side of which 128 are exact; 127 * ln(300 / 128) / ln(511 / 128) = 78.2.
+  // DeBERTa v3: 256 buckets per direction, 128 of them exact; 127 * ln(300 / 128) / ln(511 / 128) = 78.2.
   EXPECT_TRUE(ops::equal(
       rows_of(LearnedDistances{.span = 256, .max_distance = 512, .norm = {}}, ahead),
       ops::tensor({256 + 128 + 79, 296, 265, 264, 263, 257, 256, 255, 249, 248, 247, 216, 256 - 128 - 79},
@@ -348,7 +348,7 @@ TEST(PagedCache, RefusesToGrowBeyondItsLimit) {
   PagedCache cache({.head_size = 4}, 3);
   const auto a = cache.add();
   cache.extend(a, 48);
-  EXPECT_ERROR("the key-value cache is full: 3 pages", cache.extend(a, 1));
+  EXPECT_ERROR("the KV cache is full: 3 pages", cache.extend(a, 1));
 }
 
 TEST(Embeddings, IdsAndPositionsOutsideTheTablesAreErrors) {

@@ -1,4 +1,4 @@
-// Soft targets against torch's own divergence, whole and in blocks, with gradients.
+// Soft targets against an independent divergence, whole and in blocks, with gradients.
 #include "nn/distillation.h"
 
 #include "expect_error.h"
@@ -54,7 +54,7 @@ TEST_P(Distillation, SoftTargetsAreTheTeachersDistribution) {
                soft_cross_entropy(student, teacher, std::nan("")));
 }
 
-TEST_P(Distillation, WhatTheTeacherRulesOutCostsNothing) {
+TEST_P(Distillation, TokensOfProbabilityZeroHaveNoLoss) {
   const Tensor student = leaf({3, 4}), teacher = ops::randn({3, 4}, GetParam());
   teacher.select(1, 2).fill_(-INFINITY);
   const LossSum loss = soft_cross_entropy(student, teacher, 1);

@@ -1,4 +1,4 @@
-// Experts against what they stand for: every expert computes every token, and the weights of most are zero.
+// Experts against their definition: every expert computes every token, and most weights are zero.
 #include "nn/experts.h"
 
 #include "nn/initialize.h"
@@ -117,7 +117,7 @@ TEST(Experts, GiveTheSumOfThoseThatAreChosen) {
     }
 }
 
-TEST(Experts, GiveARowTheSameWhateverRowsAreBesideIt) {
+TEST(Experts, ARowDoesNotDependOnOtherRows) {
   const Unrecorded no_grad;
   for (const Case& c : cases())
     for (const WeightFormat format : {WeightFormat::float32, WeightFormat::int8, WeightFormat::int4}) {
@@ -166,18 +166,18 @@ TEST(Experts, ComputeEachRowWithItsAdapter) {
     EXPECT_TRUE(ops::equal(mixed[t], alone[static_cast<std::size_t>(t / 3 % 3)][t])) << t;
 }
 
-// Experts that are chosen alike and are as probable as each other have the least: `chosen`.
+// Experts that are chosen equally often, with equal probabilities, have the smallest loss: `chosen`.
 TEST(RouterLoss, SaysHowUnequalExpertsAre) {
   const Tensor equal = ops::tensor({5.F, 4.F, 0.F, 0.F, 0.F, 0.F, 5.F, 4.F}).view({2, 4});
   EXPECT_NEAR(router_loss({equal}, 2).item<double>(), 2, 1e-6);
   const Tensor unequal = ops::tensor({5.F, 4.F, 0.F, 0.F, 5.F, 4.F, 0.F, 0.F}).view({2, 4});
   EXPECT_GT(router_loss({unequal}, 2).item<double>(), 3.9);
-  // Of all layers together.
+  // Over all layers.
   const Tensor first = unequal.narrow(0, 0, 1), second = equal.narrow(0, 1, 1);
   EXPECT_NEAR(router_loss({first, second}, 2).item<double>(), 2, 1e-6);
 }
 
-// What recomputed layers say of their routers has gradients too.
+// The router outputs of recomputed layers have gradients too.
 TEST(RouterLoss, IsTheSameWhereLayersAreComputedAgain) {
   ModelSpec spec;
   const Case c = cases()[0];

@@ -1,4 +1,4 @@
-// The loss of a head over the vocabulary: only rows with a label reach it.
+// The loss of a head over the vocabulary: only rows with a label are computed.
 #include "nn/heads.h"
 
 #include "expect_error.h"
@@ -82,7 +82,7 @@ TEST(LanguageModelHead, ItsLossIsThatOfAllScores) {
     const LossOptions options{.label_smoothing = smoothing};
     expect_loss_of_all_scores({3, 8, 9, 16, 17, 22, 0}, options);
     expect_loss_of_all_scores({-100, 8, -100, 16, -100, -100, 22, -100}, options);
-    expect_loss_of_all_scores({-100, 12}, options);  // nothing of the first cluster and the last
+    expect_loss_of_all_scores({-100, 12}, options);  // no labels in the first cluster and the last
     expect_loss_of_all_scores({-100, -100, -100}, options);
     expect_loss_of_all_scores({}, options);
   }

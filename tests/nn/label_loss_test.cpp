@@ -15,7 +15,7 @@ class LabelLoss : public testing::TestWithParam<ScalarType> {
   Tensor leaf(Dimensions shape) const { return ops::randn(shape, GetParam()).set_needs_gradient(); }
   double tolerance() const { return GetParam() == kDouble ? 1e-12 : 2e-5; }
 
-  // The same loss, and the same gradients of it.
+  // The same loss with the same gradients.
   void expect_equal(const Tensor& found, const Tensor& expected, const std::vector<Tensor>& leaves) const {
     EXPECT_EQ(found.type(), GetParam());
     EXPECT_NEAR(found.item<double>(), expected.item<double>(),
@@ -89,7 +89,7 @@ TEST_P(LabelLoss, QuestionsMayHaveDifferentNumbersOfChoices) {
                choice_cross_entropy(scores, Offsets({4, 1}), ops::tensor({0, 0}, kLong)));
 }
 
-// As a padded batch, whose padding is ruled out, where a place behind the text is the ignored index.
+// Like a padded batch with masked padding, in which a position after the text is the ignored index.
 TEST_P(LabelLoss, EndsOfASpanCountSeparately) {
   const Offsets texts({3, 1, 6, 0, 2});
   const Tensor scores = leaf({12, 2});
@@ -123,7 +123,7 @@ TEST_P(LabelLoss, LargeScoresDoNotOverflow) {
   EXPECT_NEAR(loss.sum.item<double>(), std::log(3), 1e-6);
 }
 
-TEST_P(LabelLoss, HiddenStatesPointWhereTheTeachersDo) {
+TEST_P(LabelLoss, HiddenStatesAreComparedByCosine) {
   const Tensor a = leaf({5, 7}), b = leaf({5, 7});
   const LossSum loss = cosine_distance(a, b);
   EXPECT_EQ(loss.count, 5);
@@ -134,7 +134,7 @@ TEST_P(LabelLoss, HiddenStatesPointWhereTheTeachersDo) {
                cosine_distance(a, b.narrow(0, 0, 4)));
 }
 
-TEST_P(LabelLoss, PairsAreToldFromTheOthersOfTheBatch) {
+TEST_P(LabelLoss, PairsAreContrastedWithinTheBatch) {
   const Tensor a = leaf({4, 6}), b = leaf({7, 6});
   const Tensor scores = 20 * ops::cosine_similarity(a.unsqueeze(1), b.unsqueeze(0), 2);  // [4, 7]
   const Tensor labels = ops::arange(4);
@@ -146,7 +146,7 @@ TEST_P(LabelLoss, PairsAreToldFromTheOthersOfTheBatch) {
   const LossSum both = contrastive_cross_entropy(a, b, 20, /*symmetric=*/true);
   EXPECT_EQ(both.count, 4);
   expect_equal(both.sum, (expected + back) / 2, {a, b});
-  // What is left out might as well not be there.
+  // Excluded entries have no effect.
   Tensor left_out = ops::zeros({4, b.size(0)}, kBool);
   left_out.narrow(1, 2, 1).fill_(true);
   left_out[2][2] = false;

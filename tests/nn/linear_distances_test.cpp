@@ -1,4 +1,4 @@
-// ALiBi: what each head adds for the place of a key.
+// ALiBi: what each head adds for the position of a key.
 #include "nn/distances.h"
 #include "tensor_checks.h"
 
@@ -31,7 +31,7 @@ TEST(LinearDistances, HaveSlopesForAnyNumberOfHeads) {
   const DistanceTable table = table_of({.factor = 0.5}, 3, /*causal=*/true, 2);
   EXPECT_FLOAT_EQ(added(table, 0, 1, 1), 0.5F / 16);
   EXPECT_FLOAT_EQ(added(table, 1, 1, 1), 0.5F / 256);
-  EXPECT_FLOAT_EQ(added(table, 2, 1, 1), 0.5F / 4);  // of four heads the first
+  EXPECT_FLOAT_EQ(added(table, 2, 1, 1), 0.5F / 4);  // the first of four heads
 }
 
 TEST(LinearDistances, FallWithTheDistanceWhereBothSidesAreSeen) {
@@ -42,7 +42,7 @@ TEST(LinearDistances, FallWithTheDistanceWhereBothSidesAreSeen) {
   EXPECT_FLOAT_EQ(added(table, 0, 2, 2), 0);
 }
 
-// 257 and a quarter of it have more bits than bfloat16.
+// 257 and a quarter of it need more bits than bfloat16 has.
 TEST(LinearDistances, AreRoundedWhereTheOriginalRounds) {
   const DistanceTable exact = table_of({}, 4, /*causal=*/true, 300),
                       rounded = table_of({.in_bfloat16 = true}, 4, /*causal=*/true, 300);

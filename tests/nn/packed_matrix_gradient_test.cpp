@@ -6,7 +6,7 @@
 namespace attend {
 namespace {
 
-// Beside a matrix in fewer bits an adapter may learn, so what goes in has the gradient of what it stands for.
+// An adapter may be trained with a quantized matrix, so the input has the gradient of the dequantized matrix.
 TEST(PackedMatrix, LetsGradientsThrough) {
   ops::manual_seed(3);
   const Tensor weight = ops::randn({77, 130}), residual = ops::randn({9, 77}), dy = ops::randn({9, 77});
@@ -24,7 +24,7 @@ TEST(PackedMatrix, LetsGradientsThrough) {
     ops::backward((ops::linear(expected_x, dequantized, expected_bias) + residual), dy);
     EXPECT_LT((x.gradient() - expected_x.gradient()).abs().max().item<double>(), 1e-4) << name(format);
     EXPECT_LT((bias.gradient() - expected_bias.gradient()).abs().max().item<double>(), 1e-5) << name(format);
-    // Through an activation too, where nothing else is rounded.
+    // Through an activation too, if nothing else is rounded.
     if (format == WeightFormat::int8 || format == WeightFormat::int4) continue;
     const Tensor again = leaf(start), expected_again = leaf(start);
     ops::backward(linear(again, nothing, {}, &packed, Activation::gelu), dy);

@@ -11,7 +11,7 @@ namespace {
 
 using Mode = SentencePooling::Mode;
 
-// Text by text, with torch's own operations.
+// Text by text, with tensor operations.
 Tensor pool_slowly(const Tensor& hidden, const Offsets& offsets, Mode mode) {
   std::vector<Tensor> pooled;
   for (std::int64_t b = 0; b < offsets.count(); ++b) {
@@ -70,7 +70,7 @@ TEST(HeadRows, AreFoundInEveryTextByItself) {
   EXPECT_FALSE(rows(HeadInput::every_token, {}, batch).defined());
 }
 
-TEST(HeadRows, AnEndThatIsMissingIsAnError) {
+TEST(HeadRows, AMissingEndIsAnError) {
   const TokenBatch targets = TokenBatch::from({{1, 1}, {1}}), none = TokenBatch::from({{5}, {2}}),
                    longer = TokenBatch::from({{5}, {2, 5}});
   EXPECT_TRUE(

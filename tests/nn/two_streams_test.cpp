@@ -10,7 +10,7 @@
 namespace attend {
 namespace {
 
-// Tiny XLNet's encoder.
+// The encoder of a tiny XLNet.
 Transformer network() {
   LayerSpec layer{.norm = {1e-12},
                   .self_attention = {.heads = 2, .head_size = 4, .scale = 0.5},
@@ -32,7 +32,7 @@ Transformer network() {
   return made;
 }
 
-// Tokens 1, 4 and 2 are predicted, in that order; the others are seen by all.
+// Tokens 1, 4 and 2 are predicted, in this order; the others are visible to all.
 PermutedText some_text(bool types) {
   PermutedText text{.ids = {5, 6, 7, 8, 9}, .order = {-1, 0, 2, -1, 1}, .predicted = {1, 2, 4}};
   if (types) text.types = {0, 0, 1, 1, 1};
@@ -47,7 +47,7 @@ Tensor encode(Transformer& net, const TwoStreams& streams) {
 
 TEST(TwoStreams, RowsSeeWhatComesBeforeThemInTheOrder) {
   const TwoStreams streams = two_streams({some_text(false)});
-  const OwnKeys& own = streams.batch.visible->own[0];
+  const QueryMask& own = streams.batch.visible->own[0];
   const Tensor seen = own.penalty.eq(0).to(kLong);
   EXPECT_TRUE(ops::equal(seen, ops::tensor({1, 0, 0, 1, 0,   // what is not predicted
                                             1, 1, 0, 1, 0,   // token 1, the first: itself
@@ -64,7 +64,7 @@ TEST(TwoStreams, RowsSeeWhatComesBeforeThemInTheOrder) {
   EXPECT_TRUE(ops::equal(streams.labels, ops::tensor({6, 7, 9}, kLong)));
 }
 
-// The rule as transformers' collator writes it, on orders drawn at random.
+// The rule from transformers' collator, on random orders.
 TEST(TwoStreams, HideWhatTheCollatorOfTheOriginalHides) {
   ops::manual_seed(4);
   for (int round = 0; round < 20; ++round) {
@@ -88,7 +88,7 @@ TEST(TwoStreams, HideWhatTheCollatorOfTheOriginalHides) {
   }
 }
 
-TEST(TwoStreams, TextsDoNotKnowOfEachOther) {
+TEST(TwoStreams, TextsAreIndependent) {
   Transformer net = network();
   for (const bool types : {false, true}) {
     PermutedText other{.ids = {11, 12, 13}, .order = {0, -1, -1}, .predicted = {0}},
@@ -113,7 +113,7 @@ TEST(TwoStreams, TextsDoNotKnowOfEachOther) {
   }
 }
 
-// A prediction changes with the tokens before it in the order, and with no other.
+// A prediction changes with the tokens before it in the order, and with no others.
 TEST(TwoStreams, PredictionsComeFromWhatIsSeenAlone) {
   Transformer net = network();
   const TwoStreams streams = two_streams({some_text(true)});
@@ -157,11 +157,11 @@ TEST(TwoStreams, RefuseNumbersThatDoNotFit) {
                two_streams(with([](PermutedText& t) { t.types.pop_back(); })));
   EXPECT_ERROR("text 1: expected types for all texts or for none",
                two_streams(with([](PermutedText& t) { t.types.clear(); })));
-  EXPECT_ERROR("each predicted token once and from 0 to 4, found 5",
+  EXPECT_ERROR("predicted tokens from 0 to 4, each once, found 5",
                two_streams(with([](PermutedText& t) { t.predicted[0] = 5; })));
-  EXPECT_ERROR("each predicted token once and from 0 to 4, found -1",
+  EXPECT_ERROR("predicted tokens from 0 to 4, each once, found -1",
                two_streams(with([](PermutedText& t) { t.predicted[0] = -1; })));
-  EXPECT_ERROR("each predicted token once and from 0 to 4, found 2",
+  EXPECT_ERROR("predicted tokens from 0 to 4, each once, found 2",
                two_streams(with([](PermutedText& t) { t.predicted[0] = 2; })));
   EXPECT_EQ(two_streams({}).targets.numel(), 0);
 }

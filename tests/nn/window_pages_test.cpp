@@ -1,4 +1,4 @@
-// Where every layer sees a window, a cache gives back the pages that the window has left.
+// If every layer has a window, a cache frees the pages that the window has left.
 #include "nn/attention_function.h"
 #include "nn/cache.h"
 #include "tensor_checks.h"
@@ -35,7 +35,7 @@ Tensor packed_rows(std::int64_t count, ScalarType type = kFloat) {
   return rows.to(type);
 }
 
-TEST(WindowPages, GoBackAndNothingElseChanges) {
+TEST(WindowPages, AreFreedAndNothingElseChanges) {
   const Unrecorded no_grad;
   const Tensor packed = packed_rows(200);
   Reader keeps(0), leaves(kWindow);
@@ -45,18 +45,18 @@ TEST(WindowPages, GoBackAndNothingElseChanges) {
   };
   both(0, 100);  // a prompt
   EXPECT_EQ(leaves.cache.pages_in_use(), 7);
-  EXPECT_EQ(leaves.cache.pages_to_extend(leaves.sequence, 100), 1);  // it gives back five and takes six
+  EXPECT_EQ(leaves.cache.pages_to_extend(leaves.sequence, 100), 1);  // it frees five and takes six
   for (std::int64_t i = 100; i < 150; ++i) both(i, 1);
-  both(150, 30);  // several at once, as guesses are
+  both(150, 30);  // several at once, like draft tokens
   for (std::int64_t i = 180; i < 200; ++i) both(i, 1);
   EXPECT_EQ(keeps.cache.pages_in_use(), 13);
   EXPECT_EQ(leaves.cache.pages_in_use(),
-            2);  // 200 tokens: of the last 20, 12 lie in the page before the last
+            2);  // 200 tokens: 12 of the last 20 are in the page before the last
   leaves.cache.release(leaves.sequence);
   EXPECT_EQ(leaves.cache.pages_in_use(), 0);
 }
 
-TEST(WindowPages, GoBackInOtherTypesToo) {
+TEST(WindowPages, AreFreedInOtherTypesToo) {
   const Unrecorded no_grad;
   const Tensor packed = packed_rows(70, kDouble);
   Reader keeps(0, kDouble), leaves(kWindow, kDouble);
@@ -67,7 +67,7 @@ TEST(WindowPages, GoBackInOtherTypesToo) {
   EXPECT_LT(leaves.cache.pages_in_use(), keeps.cache.pages_in_use());
 }
 
-// A fork keeps the pages that it still sees, and gives them back by itself.
+// A fork keeps the pages that it still sees, and frees them independently.
 TEST(WindowPages, ForksHaveTheirOwn) {
   const Unrecorded no_grad;
   const Tensor packed = packed_rows(120);

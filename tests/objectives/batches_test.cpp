@@ -41,14 +41,14 @@ TEST(Batches, EveryExampleComesOnce) {
   }
 }
 
-TEST(Batches, ByTokensLengthsAreAlike) {
+TEST(Batches, ByTokensHaveSimilarLengths) {
   for (const auto& batch : batches({200, 0})) {
     const auto [least, most] = shortest_and_longest(batch);
     EXPECT_LE(most - least, 4);
   }
 }
 
-TEST(Batches, ByNumberABatchIsAFairSample) {
+TEST(Batches, ByNumberAreRandomSamples) {
   const auto all = batches({unlimited_tokens, 25});
   EXPECT_EQ(all.size(), 40u);
   for (const auto& batch : all) {

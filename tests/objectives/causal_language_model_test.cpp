@@ -44,7 +44,7 @@ std::unique_ptr<Objective> make(SmallSetting& setting, std::int64_t length) {
   return kCausalLanguageModel.make(setting.setting());
 }
 
-TEST(TextStreams, EachBatchGoesOnWhereTheOneBeforeStopped) {
+TEST(TextStreams, EachBatchContinuesThePreviousOne) {
   for (const std::int64_t blocks : {1, 7, 12, 23})
     for (const std::int64_t streams : {0, 1, 3, 5, 40})
       for (const bool all : {false, true}) {
@@ -85,7 +85,8 @@ TEST(CausalLanguageModel, ReadsRunningText) {
       contains(error_of([&] { make(setting, 1000); }), "1000 tokens of text are too few for blocks of 1000"));
 }
 
-// With same_length each token sees as many as the memory holds, so a text in blocks is the text.
+// With same_length each token sees as many keys as the memory holds, so a text in blocks gives the same as
+// the whole text.
 TEST(CausalLanguageModel, RemembersAsIfTheTextWereOne) {
   SmallSetting setting = xl(12);
   Trainee whole = setting.trainee(), parts = setting.trainee();
@@ -110,7 +111,7 @@ TEST(CausalLanguageModel, RemembersAsIfTheTextWereOne) {
       EXPECT_TRUE(ops::allclose(memory, whole.carried.at(fmt::format("memory.{}", i)), 1e-4, 1e-5));
     }
   }
-  // Blocks that know nothing of each other predict otherwise.
+  // Without memories, blocks predict differently.
   double forgetful = 0;
   std::unique_ptr<Objective> objective = make(setting, 5);
   for (std::int64_t block = 0; block < 12; ++block) {
@@ -122,7 +123,7 @@ TEST(CausalLanguageModel, RemembersAsIfTheTextWereOne) {
   EXPECT_GT(std::abs(forgetful - expected), 1e-3 * expected);
 }
 
-TEST(CausalLanguageModel, SaysWhereMemoriesAreMissing) {
+TEST(CausalLanguageModel, ReportsMissingMemories) {
   SmallSetting setting = xl(12);
   std::unique_ptr<Objective> objective = make(setting, 10);
   Trainee trainee = setting.trainee();

@@ -60,14 +60,15 @@ TEST(TextNoise, FillsInSpans) {
     close(100);
   }
   EXPECT_EQ(hidden, 30 * kRounds);
-  // Spans of Poisson's lengths until they have 30 tokens: 30 / 3 and half a span more, since the last is cut.
+  // Spans with Poisson lengths until they have 30 tokens: 30 / 3 and half a span more, because the last one
+  // is cut.
   EXPECT_NEAR(static_cast<double>(masks) / kRounds, 30.0 / 3 + 0.5, 0.4);
   EXPECT_GT(nothing, kRounds / 10);
-  // At the ends of a text a span that is drawn there hides less often: it is one of few units, however long.
+  // At the ends of a text a span hides less often: it is one of few units, however long.
   for (int token = 8; token < 92; ++token)
     EXPECT_NEAR(first[static_cast<std::size_t>(token)], 0.3 * kRounds, 100);
 
-  // The rate is met on average, however short the text.
+  // The rate is right on average, however short the text.
   hidden = 0;
   for (int round = 0; round < kRounds; ++round) {
     std::vector<TokenId> filled = counted(4);
@@ -158,7 +159,7 @@ TEST(Denoising, WritesTheTextAsItWas) {
     }
     text.insert(text.end(), target.begin() + 1, target.end() - 1);
     words += std::count_if(input.begin(), input.end(), [&](std::int64_t id) { return id >= b.first_word(); });
-    // What is left stands in its order.
+    // The remaining tokens are in order.
     auto at = target.begin();
     for (const std::int64_t id : input) {
       if (id == 4) continue;
@@ -220,7 +221,7 @@ TEST(Denoising, HidesTokensOneByOneOrLeavesThemOut) {
   EXPECT_NEAR(deleted.target.offsets.total() - deleted.tokens.offsets.total(), 600, 90);
 }
 
-TEST(Denoising, RefusesWhatCannotBe) {
+TEST(Denoising, RefusesImpossibleOptions) {
   SmallSetting b = bart(/*mask=*/false);
   b.write("train.txt", 300, 7, 40);
   const auto error = [](const SmallSetting& s) { return error_of([&] { Denoising{s.setting()}; }); };

@@ -55,7 +55,7 @@ TEST(Distillation, TheTermsAreWeighedAsTheRecipeSays) {
   EXPECT_TRUE(contains(error_of([&] { setting.make(); }), "--soft-weight"));
 }
 
-// The same network agrees with itself: nothing is left to learn from it.
+// A network agrees with itself: the loss has nothing to teach.
 TEST(Distillation, ATeacherHasNothingToTellItself) {
   StudentSetting setting(kMaskedLanguageModel, kDocuments);
   setting.recipe.hidden_weight = 1;
@@ -111,7 +111,7 @@ TEST(Distillation, LabelsAreTheTeachers) {
   EXPECT_EQ(objective.labels()->problem, ProblemType::single_label);
 }
 
-// What the teacher has said once is as good as the teacher.
+// Stored scores give the same result as the teacher.
 TEST(Distillation, StoredScoresTeachAsTheirModelDoes) {
   const Json labels = {{"id2label", {{"0", "y"}, {"1", "x"}}}, {"label2id", {{"y", 0}, {"x", 1}}}};
   StudentSetting setting(kClassification, "a b\tx\nc d\ty\ne f g\tx\n", labels);
@@ -167,7 +167,7 @@ TEST(Distillation, WhatDoesNotFitIsRefused) {
   EXPECT_TRUE(contains(error_of([&] { load_teacher(words.setting(), kPairs); }), "--teacher: pairs"));
 }
 
-// A DistilBERT knows no token types, but its teacher is to know which text is the second.
+// A DistilBERT has no token types, but its teacher must know which text is the second.
 TEST(Distillation, TextsHaveTheTypesThatTheTeacherTakes) {
   WordSetting setting("distilbert", Head::sequence_classification);
   setting.add_file("rows.tsv", "a b\tc\tx\nd\te f\ty\n");

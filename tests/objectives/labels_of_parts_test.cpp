@@ -1,4 +1,4 @@
-// Words with tags, answers in contexts, and choices: what becomes of them before a model reads them.
+// Tagged words, answers in contexts, and choices: how they are prepared for a model.
 #include "data/tagged_words.h"
 #include "expect_error.h"
 #include "formats/json.h"
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kClsId = 2;
 
-// Words of a few letters, cut into pieces: "rains" is rain ##s. Types 0 and 1.
+// Words of a few letters, split into pieces: "rains" is rain ##s. Types 0 and 1.
 Json tokenizer_json() {
   const std::vector<std::string> tokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain", "##s",  "the",
                                            "cat",   "sees",  "a",     "dog",   "who",  "?",    "in",
@@ -62,7 +62,7 @@ Json tokenizer_json() {
             {"max_input_chars_per_word", 100}}}};
 }
 
-// A tiny BERT with that tokenizer, and files beside it.
+// A tiny BERT with that tokenizer, and its files.
 class LabelsOfParts : public testing::Test {
  protected:
   void SetUp() override {
@@ -96,7 +96,7 @@ class LabelsOfParts : public testing::Test {
     then(*objective, trainee);
   }
 
-  // What the objective makes of one batch of all, and of batches of one, is the same.
+  // One batch of all examples gives the same as batches of one.
   static void expect_equal_sums(const Objective& objective, Trainee& trainee) {
     Pass pass = Pass::inference();
     std::vector<std::int64_t> all(static_cast<std::size_t>(objective.examples()));
@@ -138,7 +138,7 @@ Encoding pieces_at(const std::vector<TextSpan>& spans) {
   return encoding;
 }
 
-TEST(FirstPieces, ASpaceInFrontBelongsToTheWordBehindIt) {
+TEST(FirstPieces, ALeadingSpaceBelongsToTheNextWord) {
   const std::vector<std::string> words = {"über", "It", "x"};  // über It x
   using Pieces = std::vector<std::int64_t>;
   EXPECT_EQ(first_pieces(pieces_at({{0, 2}, {2, 4}, {5, 7}, {8, 9}}), words), (Pieces{0, -1, 1, 2}));
@@ -234,7 +234,7 @@ TEST_F(LabelsOfParts, AnAnswerInsideATokenIsTheWholeToken) {
 }
 
 TEST_F(LabelsOfParts, WindowsOverlapAndThoseWithoutTheWholeAnswerPointAtTheFirstToken) {
-  // 8 tokens of the context to a window, of which 3 come again: 0-7, 5-12, 10-15.
+  // Windows of 8 tokens of the context, overlapping by 3: 0-7, 5-12, 10-15.
   const QuestionWindows all = windows_of(root_, {{"the oldest park", 22}}, 14, 3);
   ASSERT_EQ(all.windows().size(), 3u);
   EXPECT_EQ(all.windows()[1].begin, 5u);
@@ -321,7 +321,8 @@ TEST_F(LabelsOfParts, AnAnswerIsTheBestOfAllWindowsOrNone) {
     const auto meter = answer_meter(all);
     EXPECT_EQ(meter->scores()[1].value, answered ? 0 : 100) << "nothing has come, so nothing is said";
     meter->add(batch, scores);
-    // The least certain window says whether there is no answer: 7 against 6. Where all are answered, none is.
+    // The least certain window decides whether there is no answer: 7 against 6. If all have answers, none is
+    // unanswered.
     EXPECT_EQ(meter->scores()[0].name, "f1");
     EXPECT_EQ(meter->scores()[0].value, 100) << answered;
     EXPECT_EQ(meter->scores()[1].value, 100) << answered;

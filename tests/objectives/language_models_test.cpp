@@ -8,7 +8,7 @@
 namespace attend {
 namespace {
 
-// Words of a, b and c, of which "ab" and "abc" are tokens of their own.
+// Words of a, b and c; "ab" and "abc" are tokens.
 TokenizerPair letters() {
   const Json json = {{"model",
                       {{"type", "BPE"},
@@ -24,8 +24,8 @@ std::vector<std::int64_t> lengths(const Objective& objective) {
   return all;
 }
 
-// Whole, the texts are 4 and 8 tokens of the 12 that are allowed; cut into letters, the longer ones are too
-// many.
+// As whole words, the texts have 4 and 8 of the 12 allowed tokens; split into letters, the longer ones have
+// too many.
 TEST(SequenceToSequence, CutsTheWordsOfAnEpochBySeedAndNumberAlone) {
   const TokenizerPair tokenizers = letters();
   std::vector<std::string> texts;

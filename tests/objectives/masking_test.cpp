@@ -48,12 +48,12 @@ TEST(Masking, HidesTheShareOfThePaperAndEightOfTenBehindTheMask) {
   EXPECT_EQ(text.labels.front(), kIgnoredLabel) << "[CLS]";
   EXPECT_EQ(text.labels.back(), kIgnoredLabel) << "[SEP]";
   EXPECT_NEAR(share(predicted, 60000), 0.15, 0.005);
-  // A random token is the mask or the same one time in kVocabulary.
+  // One in kVocabulary random tokens is the mask or the same token.
   EXPECT_NEAR(share(masked, predicted), 0.8 + 0.1 / kVocabulary, 0.015);
   EXPECT_NEAR(share(same, predicted), 0.1 + 0.1 / kVocabulary, 0.012);
 }
 
-TEST(Masking, HidesWholeWordsOrNothingOfThem) {
+TEST(Masking, HidesWholeWords) {
   const Hidden text = hide({.whole_words = true}, 20000, 4);
   std::int64_t predicted = 0, words = 0;
   for (std::size_t i = 1; i + 1 < text.before.size(); ++i) {
@@ -68,8 +68,8 @@ TEST(Masking, HidesWholeWordsOrNothingOfThem) {
   EXPECT_NEAR(share(predicted, words), 2.5, 0.1) << "long words as often as short ones";
 }
 
-// At a low rate runs of hidden words hardly ever touch, so that they are as long as they were drawn: n words
-// with a probability of 1 / n over 1 + 1/2 + 1/3.
+// At a low rate, runs of hidden words rarely touch, so they have their drawn lengths: n words with
+// probability 1 / n over 1 + 1/2 + 1/3.
 TEST(Masking, HidesNeighbouringWordsByTheirHarmonicShares) {
   const Hidden text = hide({.rate = 0.02, .ngram = 3}, 200000, 1);
   std::array<std::int64_t, 8> runs{};

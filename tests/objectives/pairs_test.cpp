@@ -21,7 +21,7 @@ Tensor numbers(const std::vector<std::int64_t>& flat) {
   return ops::tensor(flat, kLong).view({-1, 2});
 }
 
-// What a meter of vectors of width 2 says.
+// The scores of a meter for vectors of width 2.
 std::vector<Score> measure(const Objective& objective, const std::vector<std::int64_t>& texts,
                            const std::vector<float>& vectors) {
   const std::unique_ptr<Meter> meter = objective.meter();
@@ -37,7 +37,7 @@ struct PairSetting : WordSetting {
   }
 };
 
-TEST(Pairs, TheSecondTextsStandBehindTheFirstOnes) {
+TEST(Pairs, SecondTextsFollowTheFirst) {
   const PairSetting setting;
   const Pairs pairs(setting.setting());
   ASSERT_EQ(pairs.examples(), 3);
@@ -49,8 +49,9 @@ TEST(Pairs, TheSecondTextsStandBehindTheFirstOnes) {
   EXPECT_EQ(batch.tokens.ids[1].item<std::int64_t>(), kFirstLetter + 3);
 }
 
-TEST(Pairs, WhatIsRightForATextIsNoNegativeOfIt) {
-  // Pairs 0 and 1 have one first text, 1 and 2 one second text; the second text of 3 is the first of 0.
+TEST(Pairs, PositivesAreNotUsedAsNegatives) {
+  // Pairs 0 and 1 have the same first text, 1 and 2 the same second text; the second text of 3 is the first
+  // of 0.
   const Tensor left_out = false_negatives(numbers({0, 1, 0, 2, 3, 2, 4, 0}));
   const Tensor expected =
       ops::tensor({0, 1, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0}).view({4, 4}).to(kBool);
@@ -66,21 +67,21 @@ TEST(Pairs, EqualTextsHaveOneNumber) {
 TEST(Pairs, TheSearchIsAmongAllDifferentSecondTexts) {
   const PairSetting setting;
   const Pairs pairs(setting.setting());
-  // Text 1 is nearest to text 0, which it belongs to; text 3 is nearer to 1 than to its own, which is 1's.
+  // Text 1 is nearest to text 0, its own; text 3 is nearer to 1 than to its own, which is 1's.
   std::map<std::string, double> found =
       by_name(measure(pairs, {0, 1, 2, 3}, {1, 0, /**/ 0.9f, 0.1f, /**/ 1, 0.1f, /**/ 0, 1}));
   EXPECT_DOUBLE_EQ(found.at("recall@1"), 0.5);
   EXPECT_DOUBLE_EQ(found.at("recall@10"), 1);
   EXPECT_DOUBLE_EQ(found.at("mrr"), 0.75);
-  // A text with two right ones looks for each among the wrong ones; one that is a candidate too does not find
-  // itself.
+  // A text with two right ones searches for each among the wrong ones; a text that is also a candidate does
+  // not find itself.
   found = by_name(
       measure(pairs, {0, 1, 0, 2, 2, 0}, {1, 0, 1, 0, 0.9f, 0.1f, /**/ 0.9f, 0.4f, 0.9f, 0.1f, 1, 0}));
   EXPECT_DOUBLE_EQ(found.at("recall@1"), 1) << "of three pairs";
   EXPECT_EQ(measure(pairs, {0, 1, 2, 3}, {1, 0, 0, 1, 1, 0, 0, 1}).front().name, "recall@1");
 }
 
-TEST(Pairs, WidthsAreTermsAndFiguresOfTheirOwn) {
+TEST(Pairs, EveryWidthHasItsOwnLossAndMetrics) {
   PairSetting setting;
   const std::int64_t whole = setting.spec.encoder->width();
   setting.recipe.matryoshka = {2, 8, whole};
@@ -95,7 +96,7 @@ TEST(Pairs, WidthsAreTermsAndFiguresOfTheirOwn) {
   }
 }
 
-TEST(Pairs, OneAloneHasNothingToBeToldFrom) {
+TEST(Pairs, ABatchOfOneIsRefused) {
   EXPECT_TRUE(contains(error_of([] { Pairs(PairSetting("a\tb\n").setting()); }), "two pairs at least"));
   PairSetting setting;
   setting.recipe.batch_size = 1;
@@ -118,14 +119,14 @@ TEST(Pairs, APlainDirectoryBecomesOneOfSentenceTransformers) {
   ASSERT_TRUE(pooling);
   EXPECT_EQ(pooling->mode, SentencePooling::Mode::mean);
   EXPECT_EQ(pooling->max_length, 20);
-  // What the model's own directory says stays.
+  // The model directory's own file stays.
   const std::string own = "{\"own\": 1}";
   setting.directory.file("out/modules.json", own);
   kPairs.accompany(setting.setting(), output);
   EXPECT_EQ(read_file(output / "modules.json"), own);
 }
 
-// The cosines that the scores of pairs stand for.
+// The cosines for the scores of pairs.
 std::vector<float> cosines_of(const std::string& scores, const Recipe& recipe = {},
                               std::optional<std::pair<double, double>> of_training = {}) {
   WordSetting words("bert", Head::body);
@@ -162,7 +163,7 @@ TEST(ScoredPairs, OtherScoresAreDividedByTheEndOfTheirScale) {
   Recipe recipe;
   recipe.score_range = {-1, 3};
   EXPECT_EQ(cosines_of("3 -1 0", recipe), (Floats{1, 0, 0.25f}));
-  // Validation is as training.
+  // Validation uses the same scale as training.
   EXPECT_EQ(cosines_of("0.5 1", {}, std::pair(0.0, 5.0)), (Floats{0.1f, 0.2f}));
 }
 

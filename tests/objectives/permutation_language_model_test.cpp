@@ -23,17 +23,17 @@ TEST(PermutationLanguageModel, DrawsSpansWithTextAround) {
       << "a piece has six times its span's tokens";
   EXPECT_LT(predicted.back(), kLength);
 
-  // Of the first piece: 1 to 5 tokens, at each place equally often.
+  // In the first piece: 1 to 5 tokens, equally often at each position.
   std::map<std::pair<std::int64_t, std::int64_t>, int> first;
   constexpr int kRounds = 60000;
   for (int round = 0; round < kRounds; ++round) {
     const std::vector<std::int64_t> text = draw_predicted(30, {.longest = 2}, random);
     std::size_t end = 1;
     if (text[1] == text[0] + 1) ++end;
-    if (text[end] == text[end - 1] + 1) continue;  // the next span follows at once
+    if (text[end] == text[end - 1] + 1) continue;  // the next span follows immediately
     ++first[{text[0], static_cast<std::int64_t>(end)}];
   }
-  for (std::int64_t place = 0; place < 5; ++place)  // of 6, the last of which may touch the next span
+  for (std::int64_t place = 0; place < 5; ++place)  // of 6; the last may touch the next span
     EXPECT_NEAR((first[{place, 1}]), kRounds / 2.0 / 6, 350) << place;
   for (std::int64_t place = 0; place < 10; ++place)
     EXPECT_NEAR((first[{place, 2}]), kRounds / 2.0 / 11, 450) << place;
@@ -123,7 +123,7 @@ TEST(PermutationLanguageModel, MakesBatchesOfTwoStreams) {
   EXPECT_EQ(text, TokenIds(rows.ids().begin(), rows.ids().end()));
 }
 
-// No prediction depends on a token that comes later in the order, through however many layers.
+// No prediction depends on a token that is later in the order, through any number of layers.
 TEST(PermutationLanguageModel, TellsNothingOfLaterTokens) {
   SmallSetting x = xlnet();
   Trainee trainee = x.trainee();

@@ -18,8 +18,7 @@ std::string number(std::uint32_t value) {
   return text;
 }
 
-// Ten grey pictures of 12 x 8, each dark but for one bright row of its own, and a fresh model that reads
-// them.
+// Ten grey pictures of 12 x 8, each dark except for a bright row of its own, and a new model that reads them.
 struct PictureSetting {
   TemporaryDirectory directory;
   Recipe recipe;
@@ -68,7 +67,7 @@ std::vector<std::int64_t> examples_of(const Objective& objective) {
   return all;
 }
 
-// Rows are bright or dark; by the place of the bright one.
+// The index of the bright row of each picture.
 std::vector<std::int64_t> bright_rows(const Tensor& pixels) {
   const Tensor rows = pixels.select(1, 0).mean(2).argmax(1);
   return {rows.const_data<std::int64_t>(), rows.const_data<std::int64_t>() + rows.numel()};
@@ -101,7 +100,7 @@ TEST(ImageClassification, PicturesAreAsTheirPreprocessorHasThem) {
   EXPECT_EQ(batch.real_tokens(), 2 * (1 + 4 * 6));
 }
 
-TEST(ImageClassification, PicturesMoveInTrainingAlone) {
+TEST(ImageClassification, PicturesAreAugmentedInTrainingOnly) {
   PictureSetting setting(kClassifier);
   setting.recipe.augment_shift = 2;
   const ImageClassification training(setting.setting()), held_out(setting.setting(/*held_out=*/true));
@@ -178,7 +177,7 @@ TEST(MaskedImages, EquallyManyPatchesOfEachPictureAreHidden) {
     EXPECT_EQ(batch.counts, (std::vector<std::int64_t>{10 * 10 * 4}));
     often += batch.images.hidden.sum(0);
   }
-  // Of 1000 pictures 416.7 on average, with a deviation of 15.6.
+  // 416.7 of 1000 pictures on average, with a standard deviation of 15.6.
   EXPECT_GT(often.min().item<std::int64_t>(), 340);
   EXPECT_LT(often.max().item<std::int64_t>(), 500);
 }
@@ -191,8 +190,7 @@ TEST(MaskedImages, TheLossIsOfHiddenPixelsAlone) {
   Trainee trainee(setting.network(kFiller));
   Pass pass = Pass::inference();
   const double loss = objective.losses(trainee, batch, pass, {}).sums[0].item<double>();
-  // What is seen may change the prediction but not what it is compared with; without weights the prediction
-  // is 0.
+  // What is visible may change the prediction, but not the target; without weights the prediction is 0.
   const Unrecorded no_grad;
   for (Tensor& weight : trainee.network()->pixel_head->parameters()) weight.zero_();
   const Tensor hidden =

@@ -93,7 +93,7 @@ TEST(SharedEmbeddings, AreOneTensorOfBothModelsAndOfATiedHead) {
   const Tensor& tokens = ours.network()->encoder->embeddings->tokens;
   EXPECT_TRUE(network->encoder->embeddings->tokens.is_same(tokens));
   EXPECT_TRUE(network->named_parameters()["encoder.embeddings.tokens"].is_same(tokens));
-  // A change of one is a change of the other, in the scores too.
+  // Changing one changes the other, also in the scores.
   Pass pass = Pass::inference();
   const TokenBatch batch = TokenBatch::from({{kCls, 7, 8, kSep}});
   const Tensor before = network->language_model_head(network->encode(batch, pass), pass).detach().clone();
@@ -104,7 +104,7 @@ TEST(SharedEmbeddings, AreOneTensorOfBothModelsAndOfATiedHead) {
   const Tensor after = network->language_model_head(network->encode(batch, pass), pass).detach();
   EXPECT_FALSE(ops::equal(before.select(1, 20), after.select(1, 20)));
   EXPECT_TRUE(ops::equal(before.select(1, 21), after.select(1, 21)));
-  // Gradients of both meet in it.
+  // It collects the gradients of both.
   network->language_model_head->loss(network->encode(batch, pass), batch.ids, {}, pass).sum.backward();
   EXPECT_TRUE(tokens.gradient().defined());
   theirs.save(directory.path() / "saved");
@@ -149,7 +149,7 @@ TEST_F(ReplacedTokensRun, ResumedEndsAsIfItHadNeverStopped) {
   EXPECT_EQ(train(recipe_), TrainingEnd::finished);
   expect_equal(weights("whole"), weights("parts"));
   expect_equal(weights("whole/generator"), weights("parts/generator"));
-  // Both have learned, and what they share is one.
+  // Both have been trained, and their shared part is the same.
   EXPECT_FALSE(ops::equal(weights("whole").at("electra.encoder.layer.0.output.dense.weight"),
                           weights("model").at("electra.encoder.layer.0.output.dense.weight")));
   EXPECT_FALSE(ops::equal(weights("whole/generator").at("electra.encoder.layer.0.output.dense.weight"),
@@ -175,7 +175,7 @@ TEST_F(ReplacedTokensRun, AGeneratorThatDoesNotFitIsAnError) {
   EXPECT_TRUE(contains(error_of([&] { train(recipe_); }), "--max-length"));
   recipe_.generator = write_letter_model(directory_, "bert", "bert");
   recipe_.model = recipe_.generator;
-  EXPECT_TRUE(contains(error_of([&] { train(recipe_); }), "tells replaced tokens"));
+  EXPECT_TRUE(contains(error_of([&] { train(recipe_); }), "detects replaced tokens"));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ TokenRows random_rows(std::int64_t documents, std::uint64_t sentences, std::uint
   return TokenRows(std::move(ids), std::move(rows), std::move(groups));
 }
 
-// The document that holds an id, by its place.
+// The document at a position.
 std::int64_t document_of(const TokenRows& rows, std::int64_t place) {
   std::int64_t begin = 0;
   for (std::int64_t row = 0; row < rows.count(); ++row) {
@@ -80,7 +80,7 @@ TEST(SentencePairs, HalfOfTheNeighboursHaveChangedPlaces) {
   }
 }
 
-// In one long document only the tenth that is meant to be shorter is.
+// In one long document, only the intended tenth is shorter.
 TEST(SentencePairs, ATenthAreShorterThanTheyMightBe) {
   std::vector<TokenId> ids(40000, 7);
   std::vector<std::int64_t> starts;
@@ -159,7 +159,7 @@ TEST(SentencePairPretraining, FramesThePairsAndNumbersTheirLabels) {
   const Batch same = again.collate(all, {3, 1});
   EXPECT_TRUE(ops::equal(same.tokens.ids, batch.tokens.ids));
   EXPECT_TRUE(ops::equal(same.labels, batch.labels));
-  // What is hidden of an example does not hang on the others of the batch.
+  // The hidden tokens of an example do not depend on the other examples of the batch.
   const Batch alone = objective.collate({&all[7], 1}, {3, 1});
   EXPECT_TRUE(ops::equal(alone.token_labels, batch.tokens.offsets.part(batch.token_labels, 7)));
 }

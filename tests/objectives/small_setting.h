@@ -1,4 +1,4 @@
-// All that an objective is made of, for tests: a directory with a tokenizer of few words, texts, a tiny
+// Everything that an objective needs, for tests: a directory with a tokenizer of few words, texts, a tiny
 // model.
 #pragma once
 
@@ -12,8 +12,8 @@ namespace attend {
 
 class SmallSetting {
  public:
-  // Words are tokens: those of `specials` (the first is the unknown one), then w0, w1, ... A text gets
-  // `before` and `behind`, words of `specials`.
+  // Words are tokens: those of `specials` (the first is the unknown one), then w0, w1, ... A text is put
+  // between `before` and `behind`, words of `specials`.
   SmallSetting(Json config, std::vector<std::string> specials, std::vector<std::string> before,
                std::vector<std::string> behind, int words = 50) {
     Json vocabulary, added = Json::array(), frame = Json::array(), frame_tokens = Json::object();
@@ -60,7 +60,7 @@ class SmallSetting {
                 .spec(model_directory_->config(), config["architectures"][0].get<std::string>());
   }
 
-  // A text of `words` words, so many to a line and so many lines to a document.
+  // A text of `words` words, with `line` words per line and `document` lines per document.
   void write(const std::string& name, int words, int line, int document, std::uint64_t seed = 1) {
     std::string text;
     Random random(seed);

@@ -24,8 +24,7 @@ SmallSetting t5(int sentinels) {
                       specials, {}, {"</s>"});
 }
 
-// The figures of the original (compute_input_and_target_lengths): 512 tokens for the encoder are a text of
-// 568.
+// The original's numbers (compute_input_and_target_lengths): 512 encoder tokens come from a text of 568.
 TEST(SpanCorruption, HidesAsMuchAsTheOriginal) {
   const SpanRates rates;
   EXPECT_EQ(rates.hidden(568), 85);
@@ -41,7 +40,7 @@ TEST(SpanCorruption, HidesAsMuchAsTheOriginal) {
 }
 
 TEST(SpanCorruption, DrawsEachWayToCutATextEquallyOften) {
-  const SpanRates rates{0.5, 2};  // of 8 tokens 4 are hidden in 2 spans: 3 ways for each kind
+  const SpanRates rates{0.5, 2};  // 4 of 8 tokens are hidden in 2 spans: 3 ways for each kind
   std::map<std::vector<std::int64_t>, int> seen;
   Random random(5);
   for (int i = 0; i < 9000; ++i) {
@@ -103,7 +102,7 @@ TEST(SpanCorruption, InputAndTargetTogetherAreTheText) {
 TEST(SpanCorruption, FollowsFromSeedEpochAndNumberAlone) {
   SmallSetting t = t5(40);
   t.write("train.txt", 900, 7, 200);
-  t.recipe.max_length = 100;  // several spans: a single one always stands at the end
+  t.recipe.max_length = 100;  // several spans: a single one is always at the end
   const SpanCorruption objective(t.setting());
   const auto input = [&](std::vector<std::int64_t> examples, Draws draws) {
     return ids_of(objective.collate(examples, draws).tokens, 0);
@@ -113,7 +112,7 @@ TEST(SpanCorruption, FollowsFromSeedEpochAndNumberAlone) {
   EXPECT_NE(input({3}, {1, 2}), input({3}, {2, 2}));
 }
 
-TEST(SpanCorruption, RefusesWhatCannotBe) {
+TEST(SpanCorruption, RefusesImpossibleOptions) {
   SmallSetting t = t5(5);
   t.write("train.txt", 500, 7, 40);
   const auto error = [&](const SmallSetting& s) { return error_of([&] { SpanCorruption{s.setting()}; }); };

@@ -120,7 +120,7 @@ TEST(MaskedLanguageModel, ReadsEachFileInItsLanguage) {
             (std::vector<std::int64_t>{0, 0, 0, 0, 0, 1, 1, 1, 1}));
 }
 
-TEST(MaskedLanguageModel, IsNotForAModelThatSeesOnlyEarlierTokens) {
+TEST(MaskedLanguageModel, RefusesCausalModels) {
   Json causal = kLanguages;
   causal["causal"] = true;
   WordSetting words("xlm", Head::masked_language_model, causal);

@@ -1,5 +1,5 @@
-// A directory with a small model whose tokens are letters of words ("a", "##b"), and what an objective is
-// made of from it.
+// A directory with a small model whose tokens are letters of words ("a", "##b"), and what an objective needs
+// from it.
 #pragma once
 
 #include "formats/json.h"
@@ -49,7 +49,7 @@ inline Json letter_tokenizer() {
         {"vocab", vocabulary}}}};
 }
 
-// Writes a fresh model of `family`, tiny, with the letters for a vocabulary.
+// Writes a tiny new model of `family` with the letters as its vocabulary.
 inline std::filesystem::path write_letter_model(const TemporaryDirectory& directory, const std::string& name,
                                                 std::string_view family, const Json& changes = {},
                                                 std::string_view preset = "tiny") {
@@ -63,7 +63,7 @@ inline std::filesystem::path write_letter_model(const TemporaryDirectory& direct
   return path;
 }
 
-// Words of one to `most` letters, by chance.
+// Random words of one to `most` letters.
 inline std::string random_sentence(Random& random, std::int64_t words, std::uint64_t most = 1) {
   std::string text;
   for (std::int64_t i = 0; i < words; ++i) {

@@ -158,7 +158,7 @@ CASES = {
     "gptj-prompt": AdapterCase("gptj", {"task_type": "CAUSAL_LM", "num_virtual_tokens": 18}, peft.PromptTuningConfig, layout="left", generates=True),
     "bart-prompt": AdapterCase("bart", {"task_type": "SEQ_2_SEQ_LM", "num_virtual_tokens": 5}, peft.PromptTuningConfig, generates=True),
     "t5-prompt": AdapterCase("t5", {"task_type": "SEQ_2_SEQ_LM", "num_virtual_tokens": 4}, peft.PromptTuningConfig, generates=True),
-    "refused-prefix": AdapterCase("xlnet", {"task_type": "CAUSAL_LM", "num_virtual_tokens": 4}, peft.PrefixTuningConfig, refused="no prefix can stand"),
+    "refused-prefix": AdapterCase("xlnet", {"task_type": "CAUSAL_LM", "num_virtual_tokens": 4}, peft.PrefixTuningConfig, refused="cannot have a prefix"),
     "refused-variant": AdapterCase("bert-masked-lm", {"target_modules": ["query"], "trainable_token_indices": [1]}, refused="trainable_token_indices"),
 }  # fmt: skip
 

@@ -219,7 +219,7 @@ def broken(file: Callable[[], File]) -> Iterator[tuple[str, bytes, str]]:
     """A Marian of int8 with something wrong: what it is, the bytes, a part of what must be said."""
     sound = file().bytes()
     for cut in (0, 3, 7, 20, 30, 100, len(sound) // 2, len(sound) - 1):
-        yield f"cut at {cut}", sound[:cut], "fit into the file" if cut in (30, 100) else "cut off"
+        yield f"cut at {cut}", sound[:cut], "in this file" if cut in (30, 100) else "cut off"
     yield "more behind", sound + b"abc", "found 3 more bytes"
 
     def changed(change: Callable[[File], Any]) -> bytes:
@@ -259,7 +259,7 @@ def broken(file: Callable[[], File]) -> Iterator[tuple[str, bytes, str]]:
     yield "queries, keys and half", put(qkv, [3 * shape[1] - 1, shape[1]], kind, bytes((3 * shape[1] - 1) * shape[1])), ""
     yield "without a matrix", changed(lambda one: (one.variables.pop(MATRIX), one.variables.pop(MATRIX + "_scale"))), "is missing"
     yield "without its table", changed(lambda one: (one.variables.pop(TABLE), one.aliases.clear())), "is missing"
-    yield "an unknown variable", put("decoder/layer_0/adapter/weight", [1, 1], 0, bytes(4)), "has none such"
+    yield "an unknown variable", put("decoder/layer_0/adapter/weight", [1, 1], 0, bytes(4)), "has no such variable"
     yield "an unknown number", put("decoder/layer_0/self_attention/rotary_dim", scalar(8, 3)), "has no such number"
     yield "layers with a gap", changed(lambda one: [one.variables.update({n.replace("layer_1/", "layer_7/"): one.variables.pop(n)})
                                                     for n in list(one.variables) if n.startswith("decoder/layer_1/")]), "numbered"  # fmt: skip

@@ -44,7 +44,7 @@ def main():
     numbers, small = set(MosesTokenizer.IsN) - {"\n"}, set(MosesTokenizer.IsLower)  # a line end of their file
     digits = alnum - letters
     assert letters < alnum and digits < numbers
-    HEADER.write_text("""// What sacremoses takes for letters, for digits (of words), for numbers, and for small letters.
+    HEADER.write_text("""// What sacremoses treats as letters, digits (of words), numbers, and small letters.
 // Written by tests/oracle/make_moses_characters.py.
 #pragma once
 

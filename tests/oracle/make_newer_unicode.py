@@ -53,7 +53,7 @@ def main():
         tables.append(table(f"newer_{table_name}", known_to_tokenizers(expression) - known_to_oniguruma(expression)))
         names += [f'    {{"{name}", newer_{table_name}}},' for name in properties.split()]
     output = "\n".join([
-        f"""// What regular expressions of tokenizers {tokenizers.__version__} match and Oniguruma {onig.onig_version().decode()}, of an older Unicode, does not.
+        f"""// What regular expressions of tokenizers {tokenizers.__version__} match but Oniguruma {onig.onig_version().decode()}, with an older Unicode, does not.
 // Written by tests/oracle/make_newer_unicode.py.
 #pragma once
 

@@ -71,8 +71,8 @@ other_lowercase = sorted(
     c for c, text in lowercase.items() if c != 0x130 and utf8proc.utf8proc_tolower(c) != ord(text))
 
 OUTPUT = "\n".join([
-    f"""// Where tokenizers {tokenizers.__version__} and utf8proc {utf8proc.utf8proc_version().decode()} disagree about code points: mostly ones that a newer
-// Unicode added. Written by tests/oracle/make_unicode_corrections.py.
+    f"""// Where tokenizers {tokenizers.__version__} and utf8proc {utf8proc.utf8proc_version().decode()} disagree about code points: mostly code points of newer Unicode
+// versions. Written by tests/oracle/make_unicode_corrections.py.
 #pragma once
 
 #include <span>

@@ -47,7 +47,7 @@ def write(ranges):
             line = "   "
         line += " " + entry
     lines.append(line)
-    HEADER.write_text("""// The scripts of code points, as the UnicodeScripts pre-tokenizer of tokenizers 0.22.2 tells them apart.
+    HEADER.write_text("""// The scripts of code points, as distinguished by the UnicodeScripts pre-tokenizer of tokenizers 0.22.2.
 // Written by tests/oracle/make_unicode_scripts.py.
 #pragma once
 

@@ -19,7 +19,7 @@ GetVariable variables(std::map<std::string, std::string> all) {
 TEST(Launch, OneProcessIsNoRun) {
   EXPECT_FALSE(place_in_run(variables({})));
   EXPECT_FALSE(place_in_run(variables({{"WORLD_SIZE", "1"}, {"RANK", "0"}})));
-  // Inside a batch script, but not under srun or without an address, Slurm's variables mean nothing.
+  // In a batch script, but not under srun or without an address, Slurm's variables mean nothing.
   EXPECT_FALSE(place_in_run(variables({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}})));
 }
 
@@ -70,7 +70,7 @@ TEST(Launch, SlurmCountsTheTasksOfItsStep) {
   EXPECT_EQ(place->port, 29500);
 }
 
-TEST(Launch, RefusesWhatMakesNoSense) {
+TEST(Launch, RefusesInvalidValues) {
   EXPECT_ERROR("WORLD_SIZE=2 without RANK", place_in_run(variables({{"WORLD_SIZE", "2"}})));
   EXPECT_ERROR("RANK=2: expected a number from 0 to 1",
                place_in_run(variables({{"WORLD_SIZE", "2"}, {"RANK", "2"}, {"MASTER_ADDR", "a"}})));

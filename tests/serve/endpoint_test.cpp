@@ -1,4 +1,4 @@
-// The table of a path's fields: what it checks, and what it says of itself.
+// The field table of a path: what it checks, and how it describes itself.
 #include "serve/endpoint.h"
 
 #include "expect_error.h"

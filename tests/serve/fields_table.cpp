@@ -1,4 +1,4 @@
-// docs/serving-api.md: the paths of a server and their fields. Prints it, or with --check FILE says whether
+// docs/serving-api.md: the paths of a server and their fields. Prints it, or with --check FILE checks that
 // the file is the same.
 #include "base/error.h"
 #include "base/file.h"

@@ -12,7 +12,7 @@
 namespace attend::serve {
 namespace {
 
-TEST(Gathered, DoesTogetherWhatComesMeanwhile) {
+TEST(Gathered, BatchesInputsThatArriveMeanwhile) {
   std::atomic<int> calls = 0;
   std::promise<void> begun, go_on;
   std::vector<std::size_t> sizes;  // of the lots, by one thread at a time
@@ -46,7 +46,7 @@ TEST(Gathered, DoesTogetherWhatComesMeanwhile) {
   EXPECT_EQ(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}), 12u);
 }
 
-TEST(Gathered, AnErrorIsOfTheOneWhoseInputIsBad) {
+TEST(Gathered, OnlyTheBadInputGetsTheError) {
   std::promise<void> begun, go_on;
   std::atomic<bool> first = true;
   Gathered<int, int> roots([&](const std::vector<int>& all) {

@@ -1,4 +1,4 @@
-// Numbers as Prometheus reads them.
+// Metrics in Prometheus's format.
 #include "serve/metrics.h"
 
 #include <gtest/gtest.h>

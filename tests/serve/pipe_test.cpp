@@ -20,7 +20,7 @@ std::string all_of(Pipe& pipe, Pipe::State& end) {
   }
 }
 
-TEST(Pipe, GivesAllThatWasPutInOrder) {
+TEST(Pipe, KeepsTheOrder) {
   Pipe pipe;
   std::jthread maker([&] {
     for (int i = 0; i < 100; ++i) pipe.put(std::to_string(i) + " ");
@@ -33,14 +33,14 @@ TEST(Pipe, GivesAllThatWasPutInOrder) {
   EXPECT_EQ(end, Pipe::State::ended);
 }
 
-TEST(Pipe, WaitsNoLongerThanItMay) {
+TEST(Pipe, WaitsUpToItsTimeout) {
   Pipe pipe;
   const Pipe::Part part = pipe.take(milliseconds(1));
   EXPECT_EQ(part.text, "");
   EXPECT_EQ(part.state, Pipe::State::open);
 }
 
-TEST(Pipe, SaysWhatFailed) {
+TEST(Pipe, ReportsTheError) {
   Pipe pipe, broken;
   pipe.fail(std::make_exception_ptr(Error("no such token")));
   const Pipe::Part part = pipe.take(milliseconds(1000));
@@ -54,7 +54,7 @@ TEST(Pipe, SaysWhatFailed) {
   EXPECT_EQ(end, Pipe::State::broken);
 }
 
-TEST(Pipe, TellsTheMakerOnceThatNobodyReads) {
+TEST(Pipe, NotifiesTheWriterOnceOfADisconnect) {
   Pipe pipe;
   int told = 0;
   pipe.on_gone([&] { ++told; });

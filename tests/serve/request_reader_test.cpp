@@ -1,4 +1,5 @@
-// Bytes as requests: in pieces, one behind another, and those that two readers could understand in two ways.
+// Parsing requests: bytes in parts, several requests, and ambiguous requests that two readers could
+// understand differently.
 #include "serve/request_reader.h"
 
 #include "serve/server.h"
@@ -10,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxHead = 1024, kMaxBody = 100;
 
-// Reads `bytes`, `piece` at a time, as a connection does; gives what is left of them.
+// Reads `bytes`, `piece` at a time, like a connection; returns the rest.
 std::string feed(RequestReader& reader, const std::string& bytes, std::size_t piece = 1000000) {
   std::string waiting;
   for (std::size_t at = 0; at < bytes.size(); at += piece) {
@@ -72,7 +73,7 @@ TEST(RequestReader, LeavesTheNextRequestAlone) {
   EXPECT_FALSE(reader.head().keeps_alive);
 }
 
-TEST(RequestReader, RefusesWhatTwoReadersUnderstandInTwoWays) {
+TEST(RequestReader, RefusesAmbiguousRequests) {
   for (const char* fields :
        {"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
         "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", "Content-Length: 5\r\nContent-Length: 6\r\n",
@@ -89,7 +90,7 @@ TEST(RequestReader, RefusesWhatTwoReadersUnderstandInTwoWays) {
   EXPECT_EQ(status_for(post("Transfer-Encoding: chunked\r\n", "x\r\n")), 400);
 }
 
-TEST(RequestReader, BoundsWhatItKeeps) {
+TEST(RequestReader, LimitsTheSizeOfRequests) {
   EXPECT_EQ(status_for("GET /" + std::string(2 * kMaxHead, 'a') + " HTTP/1.1\r\n\r\n"), 431);
   EXPECT_EQ(status_for(post("A: " + std::string(2 * kMaxHead, 'a') + "\r\n", "")), 431);
   std::string many;

@@ -1,4 +1,4 @@
-// What schemas let through, and what they say of the rest.
+// What schemas accept, and their messages for everything else.
 #include "serve/schema.h"
 
 #include "expect_error.h"

@@ -1,4 +1,4 @@
-// The server without models: statuses, and how long the line before it may be.
+// The server without models: statuses, and the length of its queue of connections.
 #include "serve/server.h"
 
 #include <attend/queue_status.h>
@@ -14,7 +14,7 @@
 namespace attend::serve {
 namespace {
 
-// Of the sockets of this process that listen: how many connections the kernel keeps for each.
+// For the listening sockets of this process: how many connections the kernel queues for each.
 std::vector<unsigned> backlogs() {
   std::vector<unsigned> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -36,7 +36,7 @@ TEST(Server, KeepsHundredsOfConnectionsInLine) {
   const Server server(options);
   const std::vector<unsigned> found = backlogs();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_GE(found.front(), 128u);  // the least that the kernel's own limit has ever been
+  EXPECT_GE(found.front(), 128u);  // the smallest limit that the kernel has ever had
 }
 
 TEST(Server, SaysWhoseFaultAnErrorIs) {

@@ -46,7 +46,7 @@ TEST(Wishes, TranslateTheFieldsOfOpenAI) {
   EXPECT_FALSE(all.stream);
 }
 
-TEST(Wishes, ATemperatureOfZeroChoosesTheLikeliest) {
+TEST(Wishes, TemperatureZeroIsGreedy) {
   EXPECT_EQ(settings({{"temperature", 0}, {"top_p", 0.3}}),
             Json({{"do_sample", false}, {"num_return_sequences", 1}}));
   EXPECT_EQ(settings({{"top_p", 0.5}}),
@@ -54,7 +54,7 @@ TEST(Wishes, ATemperatureOfZeroChoosesTheLikeliest) {
   EXPECT_EQ(settings({{"top_p", 0.5}, {"do_sample", false}})["do_sample"], false);
 }
 
-TEST(Wishes, LengthsThatNobodySaysAreUsual) {
+TEST(Wishes, LengthsHaveDefaults) {
   EXPECT_EQ(wishes(Json::object()).settings["max_new_tokens"], 256);
   EXPECT_FALSE(settings(Json::object()).contains("max_new_tokens"));
   EXPECT_TRUE(wishes({{"max_tokens", 0}}).no_new_tokens);
@@ -84,7 +84,7 @@ TEST(Wishes, FormsOfTexts) {
             Json({{"type", "object"}}));
 }
 
-TEST(Wishes, RefuseWhatMakesNoSense) {
+TEST(Wishes, RefuseInvalidFields) {
   EXPECT_TRUE(contains(error({{"n", 3}, {"best_of", 2}}), "expected at least n (3)"));
   EXPECT_TRUE(
       contains(error({{"best_of", 2}, {"stream", true}, {"temperature", 1}}), "expected stream false"));

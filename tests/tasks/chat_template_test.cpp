@@ -76,7 +76,7 @@ TEST(ChatTemplate, TakesWhatApplyChatTemplateTakes) {
             "user:hi;assistant:Nonef{\"é\": 1.0};TrueTrueNonebot:");
 }
 
-TEST(ChatTemplate, LetsTheModelGoOn) {
+TEST(ChatTemplate, ContinuesTheLastMessage) {
   const Directory none;
   const ChatTemplate whole("{% for m in messages %}<{{ m.content }}>{% endfor %}", none.path()),
       trimmed("{% for m in messages %}<{{ m.content | trim }}>{% endfor %}", none.path()),
@@ -114,7 +114,7 @@ TEST(ChatTemplate, FindsWhatEndsAnAnswer) {
   EXPECT_EQ(ChatTemplate("{{ raise_exception('tools only') }}", none.path()).end_of_answer(), "");
 }
 
-TEST(ChatTemplate, RefusesVariablesThatAreNone) {
+TEST(ChatTemplate, RefusesInvalidVariables) {
   EXPECT_ERROR("expected a JSON object", read_chat_variables("[]"));
   EXPECT_ERROR("expected no messages among them", read_chat_variables(R"({"messages": []})"));
 }

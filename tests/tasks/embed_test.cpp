@@ -1,5 +1,5 @@
-// Vectors of texts as sentence-transformers makes them of a directory's files (tests/oracle/
-// make_sentence_goldens.py).
+// Text vectors as sentence-transformers computes them from a directory's files
+// (tests/oracle/make_sentence_goldens.py).
 #include <attend/attend.h>
 #include <attend/log.h>
 
@@ -22,7 +22,7 @@ const Json& goldens() {
   return all;
 }
 
-// The directory of a case: a body of tests/data/models, and the files that the golden has.
+// The directory of a case: a body of tests/data/models, and the files of the golden.
 class SentenceModel {
  public:
   explicit SentenceModel(const Json& golden) {
@@ -114,7 +114,7 @@ TEST(Embed, ScoresByTheSimilarityOfTheModel) {
   EXPECT_EQ(kinds.size(), 4u);
 }
 
-TEST(Embed, RefusesWhatTheModelCannotDo) {
+TEST(Embed, RefusesOptionsTheModelLacks) {
   const SentenceModel model("prompts");
   Embedder embedder(model.path());
   EmbedOptions options;
@@ -147,7 +147,7 @@ TEST(Embed, CountsTokensAndRefusesLongTexts) {
   EXPECT_EQ(embedder.count_tokens({" fox"}, options), (std::vector<std::size_t>{5}));
 }
 
-TEST(Embed, SaysWhatItTakesWithoutModules) {
+TEST(Embed, ReportsItsDefaultsWithoutModules) {
   std::vector<std::string> lines;
   const auto lines_of = [&](const char* name, const EmbedderOptions& options) {
     lines.clear();
@@ -165,9 +165,9 @@ TEST(Embed, SaysWhatItTakesWithoutModules) {
   EXPECT_TRUE(lines_of("prompts", {}).empty());
 }
 
-TEST(Embed, IsSilentOfAPoolerThatItDoesNotUse) {
+TEST(Embed, DoesNotReportAnUnusedPooler) {
   const SentenceModel model("prompts");
-  // Renaming a tensor in the header keeps every length.
+  // Renaming a tensor in the header keeps all lengths.
   std::string weights = read_file(model.path() / "model.safetensors");
   for (std::size_t at; (at = weights.find("pooler.dense")) != weights.npos;) weights.replace(at, 6, "others");
   model.files.file("model.safetensors", weights);

@@ -19,7 +19,7 @@ std::string join(std::vector<std::string> tokens) {
   return text;
 }
 
-// "Ada Love ##lace saw Bath", with what each token is most likely to be.
+// "Ada Love ##lace saw Bath", with the scores of each token.
 std::vector<ScoredToken> tokens(const std::vector<std::vector<float>>& scores) {
   const char* words[] = {"Ada", "Love", "##lace", "saw", "Bath"};
   const std::size_t starts[] = {0, 4, 8, 13, 17}, ends[] = {3, 8, 12, 16, 21};
@@ -53,7 +53,7 @@ TEST(Entities, JoinNeighboursOfOneType) {
   EXPECT_FLOAT_EQ(entities[0].score, 0.8f);
 }
 
-TEST(Entities, JudgeWholeWords) {
+TEST(Entities, LabelWholeWords) {
   EXPECT_EQ(shown(make_entities(kTokens, kLabels, Aggregation::first, join)),
             "PER(Ada Lovelace 0-12)O(saw 13-16)LOC(Bath 17-21)");
   EXPECT_EQ(shown(make_entities(kTokens, kLabels, Aggregation::max, join)),
@@ -63,7 +63,7 @@ TEST(Entities, JudgeWholeWords) {
   EXPECT_FLOAT_EQ(average[1].score, 0.55f);
 }
 
-TEST(Entities, BeginAnewAtB) {
+TEST(Entities, BeginAtB) {
   const auto twice = tokens({{0, 0.9, 0.1, 0}, {0, 0.8, 0.2, 0}});
   EXPECT_EQ(shown(make_entities(twice, kLabels, Aggregation::simple, join)), "PER(Ada 0-3)PER(Love 4-8)");
 }

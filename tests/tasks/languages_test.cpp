@@ -10,7 +10,7 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-// A tokenizer of words with two languages, the first of which it writes into every text.
+// A word tokenizer with two languages, the first of which it adds to every text.
 std::string tokenizer_of(const std::string& from, const std::string& to, bool before) {
   const Json tokens = {"<pad>", "</s>", from, to, "lamp"};
   Json vocabulary = Json::object(), added = Json::array();
@@ -62,14 +62,14 @@ class LanguagesOf {
   std::optional<Languages> languages_;
 };
 
-TEST(Languages, StandBeforeTheTextOrAfterIt) {
+TEST(Languages, ComeBeforeOrAfterTheText) {
   using Chosen = std::pair<Ids, std::optional<std::int64_t>>;
   EXPECT_EQ(LanguagesOf("__en__", "__de__").choose({"de", "en"}), (Chosen{{3, 4, 4, 1}, 2}));
   EXPECT_EQ(LanguagesOf("eng_Latn", "deu_Latn").choose({"deu_Latn", "eng_Latn"}), (Chosen{{3, 4, 4, 1}, 2}));
   EXPECT_EQ(LanguagesOf("en_XX", "de_DE", false).choose({"de_DE", "de_DE"}), (Chosen{{4, 4, 1, 3}, 3}));
 }
 
-TEST(Languages, AreAskedForWhereTheModelHasMany) {
+TEST(Languages, AreRequiredIfTheModelHasMany) {
   const LanguagesOf many("__en__", "__de__");
   EXPECT_TRUE(many->many());
   EXPECT_EQ(error_of([&] { many.choose({}); }),
@@ -87,7 +87,7 @@ TEST(Languages, AreAskedForWhereTheModelHasMany) {
   EXPECT_EQ(config.forced_bos_token_id, 3);
 }
 
-TEST(Languages, AreRefusedWhereTheModelHasOneWay) {
+TEST(Languages, AreRefusedIfTheModelHasOneDirection) {
   const LanguagesOf one("<s>", "<t>");
   EXPECT_FALSE(one->many());
   EXPECT_EQ(one.choose({}).second, std::nullopt);

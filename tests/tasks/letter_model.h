@@ -1,4 +1,4 @@
-// A small model whose tokens are letters, for tests of what programs see.
+// A small model whose tokens are letters, for tests of the public API.
 #pragma once
 
 #include "formats/json.h"

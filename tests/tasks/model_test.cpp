@@ -1,4 +1,4 @@
-// A model that tasks and threads share, and what programs ask it for.
+// A model that tasks and threads share, and the public API.
 #include <attend/families.h>
 #include <attend/generation_queue.h>
 #include <attend/model.h>
@@ -48,7 +48,7 @@ TEST(Model, GivesWhatForwardGives) {
   EXPECT_ERROR("expected an array of integers", outputs.begin()->second.integers());
 }
 
-TEST(Model, RefusesArraysThatMakeNoSense) {
+TEST(Model, RefusesInvalidArrays) {
   const Model model(test_data() / "models" / "bert-classifier");
   const auto kind_of = [&](const Arrays& inputs, const OutputOptions& options = {}) {
     try {
@@ -70,7 +70,7 @@ TEST(Model, RefusesArraysThatMakeNoSense) {
   EXPECT_EQ(kind_of({{"input_ids", Array({1, 3}, three)}}, {.gradients = true}), ErrorKind::call);
 }
 
-TEST(Model, SaysWhoHasToChangeSomething) {
+TEST(Model, ErrorsHaveAKind) {
   const auto kind_of = [](const auto& work) {
     try {
       work();
@@ -108,7 +108,7 @@ TEST(Model, GivesGradients) {
   EXPECT_FALSE(model.forward(inputs).contains("grad.classifier.weight"));
 }
 
-// All tasks of one model at a time, from many threads, give what each gives alone.
+// All tasks of one model, used from many threads, give the same results as alone.
 TEST(Model, ServesTasksAndThreadsAtOnce) {
   const LetterModel bert_files("bert-classifier"), gpt2_files("gpt2-generation");
   const Model bert(bert_files.path()), gpt2(gpt2_files.path());
@@ -169,7 +169,7 @@ TEST(Model, IsReadOnce) {
   const Model model(files.path());
   TextClassifier alone(files.path());
   std::filesystem::remove(files.path() / "model.safetensors");
-  EXPECT_ERROR("there is no model.safetensors in it", TextClassifier{files.path()});
+  EXPECT_ERROR("the directory has no model.safetensors", TextClassifier{files.path()});
   TextClassifier shared(model);  // reads no weights
   EXPECT_EQ(shared.classify({{"abc", {}}}).front().front().score,
             alone.classify({{"abc", {}}}).front().front().score);
@@ -197,7 +197,7 @@ TEST(TextGenerator, ShowsTokensAsTheyCome) {
     ASSERT_EQ(made[i][0].log_probabilities.size(), seen[i].size());
     for (const float each : made[i][0].log_probabilities) EXPECT_LE(each, 0);
   }
-  // Stopped between two tokens, texts that are not complete are not there.
+  // After a stop between two tokens, incomplete texts are missing.
   int asked = 0;
   options.on_token = {};
   options.stop = [&] { return ++asked > 3; };
@@ -254,8 +254,8 @@ std::vector<std::string> held(const std::filesystem::path& folder) {
   return found;
 }
 
-// A model of which the last tensor in the table, or the tokenizer, cannot be read: all that was read before
-// is let go, and the directory loads when it has been mended.
+// A model whose last tensor in the table, or whose tokenizer, cannot be read: everything that was read before
+// is released, and the directory loads after it is repaired.
 TEST(Model, LoadingThatFailsLeavesNothingBehind) {
   const LetterModel letters("bert-classifier");
   const auto weights = letters.path() / "model.safetensors";
@@ -270,11 +270,10 @@ TEST(Model, LoadingThatFailsLeavesNothingBehind) {
   std::string unknown = whole;
   const std::size_t at = unknown.find("classifier.weight");
   ASSERT_NE(at, unknown.npos);
-  unknown[at] = 'k';  // a head without its weight: found when the body has been read
-  const std::pair<std::string, const char*> cases[] = {
-      {unknown, "the tensor classifier.weight is missing"},
-      {whole.substr(0, whole.size() - 8), "it has been cut off"},
-      {"", "expected at least 8 bytes, found 0"}};
+  unknown[at] = 'k';  // a head without its weight: found after the body was read
+  const std::pair<std::string, const char*> cases[] = {{unknown, "the tensor classifier.weight is missing"},
+                                                       {whole.substr(0, whole.size() - 8), "it is cut off"},
+                                                       {"", "expected at least 8 bytes, found 0"}};
   for (const auto& [broken, error] : cases) {
     write(broken);
     EXPECT_ERROR(error, Model{letters.path()});

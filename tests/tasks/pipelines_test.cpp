@@ -1,5 +1,4 @@
-// The tasks against transformers' pipelines: tests/data/tasks has tiny models and what the pipelines
-// answered.
+// The tasks against transformers' pipelines: tests/data/tasks has tiny models and the pipelines' answers.
 #include <attend/tasks.h>
 
 #include "formats/json.h"
@@ -16,7 +15,7 @@ std::filesystem::path task_data() {
   return test_data() / "tasks";
 }
 
-// Where the two differ by more than rounding; nothing if they do not.
+// Where the two differ by more than rounding; empty if they do not.
 std::string difference(const Json& got, const Json& wanted, const std::string& place = "") {
   const auto differ = [&] { return place + ": " + got.dump() + " for " + wanted.dump(); };
   if (wanted.is_number_float())
@@ -44,7 +43,7 @@ ScoreFunction function_of(const Fields& options) {
                                                               : ScoreFunction::by_model;
 }
 
-// How many labels: all of them where the pipeline is given None.
+// The number of labels: all if the pipeline gets None.
 std::size_t top_k_of(const Fields& options, std::size_t usual) {
   if (options.json().contains("top_k") && options.json()["top_k"].is_null()) return 0;
   return static_cast<std::size_t>(options.integer({"top_k"}, static_cast<std::int64_t>(usual)));
@@ -205,8 +204,8 @@ std::string error_of(const Work& work) {
   return "no error";
 }
 
-// Settings are read once: what is in the files afterwards makes no difference.
-TEST(Pipelines, OpenNoFileAgain) {
+// Settings are read once: later changes of the files have no effect.
+TEST(Pipelines, ReadTheirSettingsOnce) {
   const std::vector<std::string> texts = {"Ada has moved.", "a good film", "x"};
   const ChangedModel tags("tags"), masks("masks"), answers("answers"), classes("classifier"),
       nli("entailment");
@@ -228,7 +227,7 @@ TEST(Pipelines, OpenNoFileAgain) {
   EXPECT_EQ(zero_shot.classify(texts, {"cat", "dog"}).size(), 3u);
 }
 
-// config.json need not say what the tensors say.
+// config.json may leave out what the tensors show.
 TEST(Pipelines, FindTheArchitectureByItsTensors) {
   const std::vector<std::function<void(Json&)>> changes = {
       [](Json& config) { config.erase("architectures"); },
@@ -303,8 +302,8 @@ TEST(Pipelines, TakeAQuestionThatIsTooLong) {
   EXPECT_EQ(answerer.answer(questions, options).front().size(), 1u);
 }
 
-// The vocabulary may have fewer tokens than there are places.
-TEST(Pipelines, FillWithNoMoreThanThereIs) {
+// The vocabulary may have fewer tokens than were requested.
+TEST(Pipelines, FillAtMostTheWholeVocabulary) {
   FillOptions options;
   options.top_k = 100000;
   const auto filled = MaskFiller(task_data() / "masks").fill({"[MASK]"}, options);

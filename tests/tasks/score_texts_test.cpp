@@ -1,4 +1,4 @@
-// Texts that are given, in windows. tests/oracle/check_scoring.py compares the numbers with transformers.
+// Scores of given texts, in windows. tests/oracle/check_scoring.py compares the numbers with transformers.
 #include <attend/tasks.h>
 
 #include "expect_error.h"
@@ -54,13 +54,13 @@ TEST_F(ScoreTexts, PredictsEveryTokenButTheFirst) {
 TEST_F(ScoreTexts, ReadsLongTextsInWindows) {
   const auto whole = score("thequickfox", 20, 10), windows = score("thequickfox", 4, 2);
   EXPECT_EQ(letters_of(windows), "hequickfox");
-  // The first window sees what the whole text does, the next ones less.
+  // The first window sees the same as the whole text, the next ones less.
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(windows[i].log_probability, whole[i].log_probability);
   EXPECT_NE(windows[3].log_probability, whole[3].log_probability);
-  // "uick" is a window: its last two are predicted from it alone.
+  // "uick" is a window: its last two are predicted only from it.
   const auto alone = score("quic", 20, 10);
   EXPECT_EQ(score("thequic", 4, 3).back().log_probability, alone.back().log_probability);
-  // Windows that share nothing have a first token each.
+  // Each window without overlap has its own first token.
   EXPECT_EQ(letters_of(score("thequickfox", 4, 4)), "heqickox");
 }
 

@@ -1,4 +1,4 @@
-// Outlier channels behind norms, as trained GPT-2s have them, made here in small random models.
+// Outlier channels after norms, as in trained GPT-2s, created here in small random models.
 #include "tasks/smoothing.h"
 
 #include "expect_error.h"
@@ -18,8 +18,8 @@
 namespace attend {
 namespace {
 
-// A network of tests/data/models whose norms make two channels 32 times as large as they were, of which the
-// matrices behind them take as much less, with a tokenizer whose tokens are the letters, and texts for it.
+// A network of tests/data/models whose norms make two channels 32 times larger, which the following matrices
+// undo; with a tokenizer whose tokens are the letters, and texts for it.
 class Smoothing : public testing::TestWithParam<const char*> {
  protected:
   std::filesystem::path directory(const std::string& name) {
@@ -98,7 +98,7 @@ TEST_F(Smoothing, MakesTheErrorOfOutlierChannelsSmaller) {
   EXPECT_GE(behind_norms, 4u);
 }
 
-// What is stored is what was smoothed: it needs no texts any more.
+// The stored model is smoothed: it needs no texts any more.
 TEST_F(Smoothing, IsStored) {
   const ModelDirectory directory(this->directory("gpt2"));
   const PretrainedModel model = PretrainedModel::load(
@@ -112,7 +112,7 @@ TEST_F(Smoothing, IsStored) {
 }
 
 TEST_F(Smoothing, NeedsNormsBeforeMatrices) {
-  const ModelDirectory directory(this->directory("bert-masked-lm"));  // its norms stand behind
+  const ModelDirectory directory(this->directory("bert-masked-lm"));  // its norms are after the sublayers
   EXPECT_ERROR("has no norm that matrices alone read", smoothing_factors(directory, texts_));
 }
 

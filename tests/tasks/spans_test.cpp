@@ -23,7 +23,7 @@ TEST(Spans, TakesTheLikeliestStartAndEnd) {
   EXPECT_NEAR(best.spans[0].score, 0.9584 * 0.9843, 1e-3);
 }
 
-TEST(Spans, NeverEndsBeforeItsStartOrBehindItsLength) {
+TEST(Spans, EndsWithinItsStartAndLength) {
   const Floats start = {0, 0, 0, 9}, end = {0, 9, 0, 0};
   const SpanScores best = best_spans(start, end, {true, true, true, true}, 100, 2);
   EXPECT_EQ(places(best).size(), 5u);  // 1-1 1-2 2-2 2-3 3-3

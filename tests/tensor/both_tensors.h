@@ -1,5 +1,5 @@
-// One expression computed twice, with torch's tensors and with our own, for tests that compare
-// the two. The only place that includes torch.
+// Computes one expression twice, with torch's tensors and with our own, for tests that compare the two. The
+// only place that includes torch.
 #pragma once
 
 #include "tensor/ops.h"
@@ -26,8 +26,8 @@ inline ops::ScalarType host_type(at::ScalarType type) {
   return static_cast<ops::ScalarType>(type);
 }
 
-// What an expression calls `as`: as(x) is the tensor of the kind in question, as(x, y) a list of two,
-// as(type) a type. Ours has the strides of torch's, in memory of its own.
+// The `as` of an expression: as(x) is the tensor of the current kind, as(x, y) a list of two, as(type) a
+// type. Ours has the strides of torch's, in its own memory.
 struct AsTorch {
   at::Tensor operator()(const at::Tensor& x) const { return x; }
   at::ScalarType operator()(ops::ScalarType type) const { return torch_type(type); }
@@ -65,8 +65,8 @@ inline at::Tensor to_torch(const ops::Tensor& x) {
       .clone();
 }
 
-// Numbers that are not there are equal to each other; others may differ by `tolerance` of themselves, and as
-// much of the largest or of 1, since sums lose what cancels.
+// NaN equals NaN; other numbers may differ by a relative `tolerance`, plus as much of the largest number or
+// of 1, because sums lose precision by cancellation.
 inline testing::AssertionResult same(const ops::Tensor& ours, const at::Tensor& theirs, double tolerance) {
   const at::Tensor found = to_torch(ours);
   const auto failure = [&](const char* what) {
@@ -110,7 +110,7 @@ inline testing::AssertionResult same(const std::tuple<ops::Tensor, ops::Tensor>&
               std::vector{std::get<0>(theirs), std::get<1>(theirs)}, tolerance);
 }
 
-// torch's functions by our names, for expressions that are computed with both.
+// torch's functions under our names, for expressions that are computed with both.
 inline at::Tensor entropy_terms(const at::Tensor& x) {
   return at::special_entr(x);
 }
@@ -133,8 +133,8 @@ testing::AssertionResult computes_same(F f, double tolerance) {
   return same(f(AsOurs()), f(AsTorch()), tolerance);
 }
 
-// The expression has the same shape, type and bits; or, of functions of floats, nearly the same numbers; or,
-// of sums of many products, what cancelling leaves the same.
+// The results have the same shape, type and bits; or, for functions of floats, nearly the same numbers; or,
+// for sums of many products, the same up to cancellation.
 #define EXPECT_SAME(...) \
   EXPECT_TRUE(::attend::computes_same([&](auto as) { return __VA_ARGS__; }, 0)) << #__VA_ARGS__
 #define EXPECT_CLOSE(...) \
@@ -160,7 +160,7 @@ testing::AssertionResult is_refused(F f) {
 #define EXPECT_REFUSED(...) \
   EXPECT_TRUE(::attend::is_refused([&](auto as) { static_cast<void>(__VA_ARGS__); })) << #__VA_ARGS__
 
-// Places, labels or counts; and what is true (not 0) or not.
+// Indices, labels or counts; and booleans (not 0).
 inline at::Tensor places_of(std::initializer_list<std::int64_t> values) {
   return at::tensor(at::ArrayRef<std::int64_t>(values), at::kLong);
 }
@@ -174,7 +174,7 @@ inline at::Tensor random_numbers(Sizes shape, ops::ScalarType type) {
   return at::randint(least, type == ops::kBool ? 2 : 50, shape, torch_type(type));
 }
 
-// Matrices of 4 rows and 6 columns that lie in memory in every way that tensors can, and one of no rows.
+// Matrices of 4 rows and 6 columns with every memory layout that tensors can have, and one without rows.
 inline std::vector<at::Tensor> random_matrices(ops::ScalarType type) {
   return {random_numbers({4, 6}, type),
           random_numbers({6, 4}, type).t(),
@@ -188,7 +188,7 @@ inline std::vector<at::Tensor> random_matrices(ops::ScalarType type) {
 inline const std::vector<ops::ScalarType> kSomeTypes = {ops::kBool, ops::kByte,  ops::kInt,
                                                         ops::kLong, ops::kFloat, ops::kDouble};
 
-// Tests of one type each.
+// Tests for one type each.
 class OfEachType : public testing::TestWithParam<ops::ScalarType> {
  protected:
   void SetUp() override { at::manual_seed(7); }

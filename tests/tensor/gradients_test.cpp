@@ -1,4 +1,4 @@
-// Each rule of the tape against torch's, on matrices that lie in memory in every way.
+// Each gradient rule against torch's, on matrices with every memory layout.
 #include "tensor/both_tensors.h"
 
 #include <torch/csrc/autograd/autograd.h>
@@ -17,7 +17,7 @@ at::Tensor weights_for(const at::Tensor& result) {
       .to(result.scalar_type());
 }
 
-// f(as, x) of leaves `inputs`; the gradients of its weighted sum.
+// f(as, x) for leaves `inputs`; computes the gradients of its weighted sum.
 template <class F>
 testing::AssertionResult has_same_gradients(const Inputs& inputs, double tolerance, const F& f) {
   Inputs theirs;
@@ -93,7 +93,7 @@ TEST_P(Gradients, OfFunctionsOfOneNumber) {
     EXPECT_GRADIENTS(positive, rsqrt(x[0]));
     EXPECT_GRADIENTS(positive, entropy_terms(x[0]));
   }
-  const Inputs zeros{numbers({5}).zero_()};  // at the edges of their pieces
+  const Inputs zeros{numbers({5}).zero_()};  // at the borders of the pieces of their definition
   EXPECT_GRADIENTS(zeros, relu(x[0]));
   EXPECT_GRADIENTS(zeros, x[0].abs());
   EXPECT_GRADIENTS(zeros, x[0].clamp_min(0));
@@ -218,7 +218,7 @@ TEST_P(Gradients, OfReductions) {
     EXPECT_GRADIENTS(one, x[0].max());
     EXPECT_GRADIENTS(one, x[0].min());
     EXPECT_GRADIENTS(one, x[0].logsumexp(0, true));
-    if (m.stride(1) == 0) continue;  // the norm of a row of one number is rounding
+    if (m.stride(1) == 0) continue;  // the norm of a row of one number is only rounding
     const Inputs normed{m, numbers({6}), numbers({6})};
     EXPECT_GRADIENTS(normed, layer_norm(x[0], {6}, x[1], x[2], 1e-5));
   }
@@ -296,14 +296,14 @@ TEST_P(Gradients, OfWritesInPlace) {
     EXPECT_GRADIENTS(two, changed(x[0], [&](auto y) {
                        y.scatter_(1, as(places_of({5, 1}).expand({m.size(0), 2})), x[1].narrow(1, 0, 2));
                      }));
-    // A view that was there before sees what the whole has become.
+    // A view made before sees the changed tensor.
     EXPECT_GRADIENTS(two, [&] {
       const auto y = x[0] * 2;
       const auto part = y.narrow(1, 0, 3);
       y.mul_(x[1]);
       return part * part;
     }());
-    EXPECT_GRADIENTS(two, [&] {  // into what needs no gradient at first
+    EXPECT_GRADIENTS(two, [&] {  // into a tensor that needs no gradient at first
       const auto y = (x[0] * 2).detach();
       const auto part = y.narrow(1, 2, 2);
       part.copy_(x[1].narrow(1, 3, 2));
@@ -334,7 +334,7 @@ TEST(Tape, KeepsWhatWasSavedOnlyIfAsked) {
   }
 }
 
-TEST(Tape, NoticesThatWhatItSavedHasChanged) {
+TEST(Tape, NoticesChangesOfSavedTensors) {
   const ops::Tensor x = ops::ones({3}).set_needs_gradient(), y = x * 2, z = (y * y).sum();
   y.add_(1);
   try {
@@ -358,7 +358,7 @@ TEST(Tape, RefusesToHaveALeafChanged) {
   EXPECT_EQ(x[0].item<float>(), 2);
 }
 
-TEST(Tape, GivesGradientsOfWhatIsInBetween) {
+TEST(Tape, GivesGradientsOfIntermediateTensors) {
   const ops::Tensor x = ops::ones({2}).set_needs_gradient(), y = x * 3, z = (y * y).sum();
   const auto found = ops::gradients({z}, {y, x});
   EXPECT_TRUE(same(found[0], at::full({2}, 6.0f), 0));
@@ -374,8 +374,8 @@ TEST(Tape, MayBeLong) {
   EXPECT_EQ(x.gradient().item<float>(), 1);
 }
 
-TEST(Tape, LetsGoOfMemoryOnTheWay) {
-  // Each step saves what it multiplied; backwards, what is let go makes room for gradients.
+TEST(Tape, FreesMemoryDuringBackward) {
+  // Each step saves its factors; in the backward pass, freed tensors make room for gradients.
   const ops::Tensor x = ops::ones({8}).set_needs_gradient();
   ops::Tensor y = x * 1;
   const ops::Tensor saved = y;

@@ -1,4 +1,4 @@
-// Our tensors against torch's: products, what is made of them, and losses.
+// Our tensors against torch's: products, operations made of them, and losses.
 #include "both_tensors.h"
 
 namespace attend {

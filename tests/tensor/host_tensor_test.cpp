@@ -1,4 +1,4 @@
-// Our tensors against torch's: what computes numbers.
+// Our tensors against torch's: operations that compute numbers.
 #include "both_tensors.h"
 #include "expect_error.h"
 
@@ -8,7 +8,8 @@ namespace {
 using HostNumbers = OfEachType;
 INSTANTIATE_TEST_SUITE_P(, HostNumbers, testing::ValuesIn(kSomeTypes), name_of_type);
 
-// One of each kind, for each pair of types: a type is the result's by whether its tensor has dimensions.
+// One tensor of each kind, for each pair of types: the result's type depends on whether a tensor has
+// dimensions.
 TEST_P(HostNumbers, GoTogetherWithThoseOfOtherTypesAndShapes) {
   for (const ops::ScalarType type : kSomeTypes) {
     const at::Tensor row = random_numbers({6}, type), column = random_numbers({4, 1}, type),
@@ -68,7 +69,7 @@ TEST_P(HostNumbers, GoTogetherWithSingleOnes) {
         EXPECT_SAME(clamp(as(y), 0, b));
         if constexpr (!std::is_same_v<decltype(b), bool>) {
           EXPECT_CLOSE(as(y) - b);
-          if (!ops::is_floating(GetParam())) continue;  // torch makes b an integer
+          if (!ops::is_floating(GetParam())) continue;  // torch converts b to an integer
           EXPECT_CLOSE(b - as(y));
           EXPECT_CLOSE(b / as(y));
         }
@@ -101,7 +102,7 @@ TEST_P(HostNumbers, ChangeInPlace) {
   }
 }
 
-// Numbers where functions have their limits, and what stands for no number.
+// Numbers at the limits of functions, infinities and NaN.
 at::Tensor special_numbers(at::ScalarType type) {
   return at::tensor({0.0,
                      -0.0,
@@ -165,7 +166,7 @@ TEST_P(HostNumbers, HaveFunctions) {
     EXPECT_SAME(relu(as(x)));
     if (!floats) continue;
     EXPECT_SAME(as(x).clamp(-1, 1.5));
-    EXPECT_CLOSE(gelu(as(x.clamp(-1e6, 1e6))));  // of infinity torch makes no number
+    EXPECT_CLOSE(gelu(as(x.clamp(-1e6, 1e6))));  // torch gives NaN for infinity
     EXPECT_CLOSE(gelu(as(x), "tanh"));
     EXPECT_CLOSE(silu(as(x)));
     EXPECT_CLOSE(mish(as(x)));
@@ -186,7 +187,7 @@ TEST_P(HostNumbers, AreReduced) {
     EXPECT_CLOSE(as(x).sum());
     EXPECT_CLOSE(as(x).sum(as(ops::kDouble)));
     EXPECT_CLOSE(as(x).sum(as(ops::kInt)));
-    if (GetParam() != ops::kByte) {  // of which torch gives bytes
+    if (GetParam() != ops::kByte) {  // for which torch gives bytes
       EXPECT_SAME(as(x).any());
       EXPECT_SAME(as(x).all());
     }
@@ -276,7 +277,7 @@ TEST_P(HostFloats, AreReduced) {
   EXPECT_CLOSE(layer_norm(as(x), Sizes{6}, as(y[0]), as(y[1]), 1e-5));
 }
 
-// Of equal numbers, those are taken that torch takes, in its order.
+// Of equal numbers, the same ones are selected as in torch, in the same order.
 TEST_P(HostNumbers, AreOrderedAlsoWhereTheyAreEqual) {
   if (GetParam() == ops::kBool) return;
   for (const std::int64_t length : {1, 7, 100, 5000}) {
@@ -309,7 +310,7 @@ TEST(HostRandom, IsTorchs) {
   }
 }
 
-TEST(HostRandom, WeightsAreTorchsButForTheLastBits) {
+TEST(HostRandom, WeightsAreTorchsExceptForTheLastBits) {
   for (const std::int64_t count : {1, 6, 16, 37, 1000}) {
     auto theirs = at::make_generator<at::CPUGeneratorImpl>(11);
     auto ours = ops::make_generator<ops::CPUGeneratorImpl>(11);
@@ -339,11 +340,11 @@ TEST(HostTensors, AreMade) {
   EXPECT_SAME(ones_like(as(x.t())));
   EXPECT_SAME(ones_like(as(x), as(ops::kFloat)));
   EXPECT_SAME(full_like(as(x), 5));
-  EXPECT_ERROR("[-1] is no shape of a tensor", ops::empty({-1}));
-  EXPECT_ERROR("[1099511627776, 1099511627776] is no shape of a tensor",
+  EXPECT_ERROR("[-1] is not a valid shape of a tensor", ops::empty({-1}));
+  EXPECT_ERROR("[1099511627776, 1099511627776] is not a valid shape of a tensor",
                ops::empty({std::int64_t{1} << 40, std::int64_t{1} << 40}));
   EXPECT_ERROR("expected a step, found 0", ops::arange(0, 3, 0, ops::kLong));
-  EXPECT_ERROR("a tensor that is not there was used", ops::Tensor().sizes());
+  EXPECT_ERROR("an undefined tensor was used", ops::Tensor().sizes());
   EXPECT_REFUSED(as(x) + as(at::ones({2})));
   EXPECT_REFUSED(as(x).eq(as(at::ones({3, 2}))));
   EXPECT_REFUSED(where(as(x.gt(0)), as(x), as(at::ones({2, 2}))));

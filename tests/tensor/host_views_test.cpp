@@ -1,4 +1,4 @@
-// Our tensors against torch's: what moves numbers and computes none. Everything here is exact.
+// Our tensors against torch's: operations that move numbers without computing. Everything here is exact.
 #include "both_tensors.h"
 
 #include <limits>
@@ -54,7 +54,7 @@ TEST_P(HostViews, OfOtherShapes) {
     EXPECT_SAME(as(x).unsqueeze(1).flatten(0, 1));
     EXPECT_SAME(as(x).unflatten(1, {2, -1}));
     EXPECT_SAME(as(x).unflatten(-1, {3, 2}));
-    EXPECT_SAME(as(x).view({x.size(0), 1, 2, 3}));  // cuts one dimension, which every matrix lets it
+    EXPECT_SAME(as(x).view({x.size(0), 1, 2, 3}));  // splits one dimension, which every matrix allows
   }
   const at::Tensor x = random_numbers({2, 3, 4, 5}, GetParam()), one = random_numbers({}, GetParam());
   EXPECT_SAME(as(x).view({-1, 5}));
@@ -164,7 +164,7 @@ TEST_P(HostCopies, OfMatrices) {
   EXPECT_REFUSED(as(batch).copy_(as(batch[0].t())));
 }
 
-TEST_P(HostCopies, OfSeveralTypesArePutTogetherInOneThatHoldsBoth) {
+TEST_P(HostCopies, ConcatenationPromotesTypes) {
   for (const ops::ScalarType type : kSomeTypes) {
     const at::Tensor x = random_numbers({2, 3}, GetParam()), y = random_numbers({1, 3}, type);
     EXPECT_SAME(cat(as(x, y)));
@@ -174,7 +174,7 @@ TEST_P(HostCopies, OfSeveralTypesArePutTogetherInOneThatHoldsBoth) {
   }
 }
 
-// Every type from every other, of numbers that both can hold.
+// From every type to every other, for numbers that both can represent.
 TEST(HostConversions, OfEveryTypeToEveryOther) {
   using enum ops::ScalarType;
   const std::vector<ops::ScalarType> types = {Byte, Char,  Short,  Int,  Long,
@@ -207,7 +207,7 @@ TEST(HostConversions, OfEveryTypeToEveryOther) {
   }
 }
 
-// Of any bits. What is not a number may become any other that is not one.
+// For any bits. NaN may become another NaN.
 TEST(HostConversions, RoundToTheNearestAndThenToEven) {
   at::manual_seed(3);
   const at::Tensor all = at::arange(-32768, 32768, at::kShort),
@@ -268,7 +268,7 @@ TEST_P(HostPlaces, AreTaken) {
   EXPECT_SAME(as(batch).index({as(places_of({2, 0})), as(places_of({1, 1}))}));
   EXPECT_SAME(as(batch).index({as(truths({1, 0, 0, 0, 1, 1}).view({3, 2}))}));
   EXPECT_SAME(as(batch).index_select(1, as(places_of({1, 0, 1}))));
-  EXPECT_SAME(as(one.expand({1, 3})).nonzero());  // has a step of 0
+  EXPECT_SAME(as(one.expand({1, 3})).nonzero());  // has a stride of 0
   EXPECT_SAME(as(one).masked_select(as(at::ones({}, at::kBool))));
   if (!ops::is_floating(GetParam())) {
     EXPECT_SAME(std::get<0>(unique(as(batch), true)));

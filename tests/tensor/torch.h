@@ -1,4 +1,4 @@
-// torch's tensors, for the tests of this folder alone. Precompiled, for it costs seconds in every file.
+// torch's tensors, only for the tests of this folder. Precompiled, because it costs seconds in every file.
 #pragma once
 
 #include <ATen/ATen.h>

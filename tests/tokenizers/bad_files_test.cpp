@@ -1,4 +1,4 @@
-// Wrong tokenizer files: one clear line that names the file and the field, never a crash.
+// Invalid tokenizer files: one clear line that names the file and the field, never a crash.
 #include <attend/tokenizer.h>
 
 #include "base/error.h"
@@ -19,7 +19,7 @@ namespace {
 
 class BadFile : public testing::Test {
  protected:
-  // What from_file says; empty if it takes the file.
+  // The error of from_file; empty if it accepts the file.
   std::string message(std::string_view text) {
     std::ofstream(directory / "tokenizer.json", std::ios::binary) << text;
     try {
@@ -37,7 +37,7 @@ class BadFile : public testing::Test {
       EXPECT_NE(found.find(part), std::string::npos) << found << "\n  lacks: " << part;
   }
   static std::string with_model(const std::string& fields) { return R"({"model":{)" + fields + "}}"; }
-  // A good BPE model and one more part of the file.
+  // A valid BPE model and one more part of the file.
   static std::string with_part(const std::string& part) {
     return R"({"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]},)" + part + "}";
   }
@@ -46,7 +46,7 @@ class BadFile : public testing::Test {
   const std::filesystem::path directory = temporary.path();
 };
 
-TEST_F(BadFile, GoodOnesAreTaken) {
+TEST_F(BadFile, GoodFilesAreRead) {
   EXPECT_EQ(message(with_part(R"("decoder":null)")), "");
   // The merges may come first.
   EXPECT_EQ(message(with_model(R"("merges":[["a","b"]],"vocab":{"a":0,"b":1,"ab":2},"type":"BPE")")), "");
@@ -125,7 +125,7 @@ TEST_F(BadFile, MissingFilesAreNamed) {
   }
 }
 
-// Any damage ends in an Error or in a tokenizer that works.
+// Any damage results in an Error or in a working tokenizer.
 TEST_F(BadFile, DamageNeverCrashes) {
   std::mt19937 random(3);
   for (const char* name : {"bert_uncased", "roberta", "llama", "unigram", "gpt4_pattern"}) {

@@ -1,4 +1,4 @@
-// BPE-dropout: chance decides, so what is checked is how often and that the text stays.
+// BPE-dropout is random, so the tests check frequencies and that the text is unchanged.
 #include <attend/tokenizer.h>
 
 #include "base/file.h"

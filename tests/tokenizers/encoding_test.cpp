@@ -1,4 +1,4 @@
-// What an encoding holds, by what is asked for.
+// The fields of an encoding, depending on the request.
 #include <attend/tokenizer.h>
 
 #include "test_data.h"
@@ -40,7 +40,7 @@ TEST(Encoding, TypesAloneAreThoseOfTheWhole) {
   }
 }
 
-TEST(Encoding, PaddingFillsInWhatIsThere) {
+TEST(Encoding, PaddingFillsOnlyRequestedParts) {
   Tokenizer tokenizer = Tokenizer::from_file(test_data() / "tokenizers" / "bert_uncased");
   tokenizer.padding() = Padding{.length = 30, .left = true};
   expect_types(tokenizer.encode("a dog", {.with_details = false, .with_types = true}),

@@ -1,4 +1,4 @@
-// The tokenizers in GGUF files against those that transformers makes of the files they were made of
+// The tokenizers in GGUF files against those that transformers makes from the original files
 // (tests/oracle/check_gguf.py).
 #include <attend/tokenizer.h>
 

@@ -1,4 +1,4 @@
-// Every tokenizer of tests/data/tokenizers against what Hugging Face's `tokenizers` made of the same texts
+// Every tokenizer of tests/data/tokenizers against Hugging Face's `tokenizers` on the same texts
 // (tests/oracle/make_tokenizer_goldens.py).
 #include <attend/tokenizer.h>
 
@@ -37,7 +37,7 @@ Json to_json(const Encoding& encoding) {
     offsets.push_back(span.end);
   }
   Json json = {{"ids", encoding.ids}, {"tokens", encoding.tokens}, {"offsets", offsets}, {"word_ids", words}};
-  // As the goldens: what is the same for all tokens of a plain text is left out.
+  // Like in the goldens: fields that are the same for all tokens of a plain text are left out.
   const auto add = [&](const char* name, const std::vector<std::int32_t>& values, std::int32_t usual) {
     if (std::any_of(values.begin(), values.end(), [usual](std::int32_t value) { return value != usual; }))
       json[name] = values;
@@ -80,7 +80,7 @@ void check(Tokenizer& tokenizer, const Json& cases) {
     SCOPED_TRACE(test.at("text").dump());
     set_options(tokenizer, test);
     if (test.contains("error")) {
-      EXPECT_ERROR("tokens, too few to take", encode(tokenizer, test));
+      EXPECT_ERROR("tokens, too few to remove", encode(tokenizer, test));
       continue;
     }
     const Encoding encoding = encode(tokenizer, test);
@@ -116,10 +116,9 @@ std::string trimmed(const std::string& text) {
   return first == text.npos ? "" : text.substr(first, text.find_last_not_of(' ') + 1 - first);
 }
 
-// Put together, the texts of tokens are what the decoder makes of them, but for spaces that it leaves out at
-// an end.
+// The concatenated texts of tokens equal the decoder's result, except for spaces that it drops at an end.
 TEST_P(Golden, TextsOfTokensAreWhatIsDecoded) {
-  // These decoders take repeated tokens for one, and lose every space of the first token.
+  // These decoders merge repeated tokens, or drop every space of the first token.
   if (GetParam() == "ctc" || GetParam() == "metaspace_whole") return;
   Tokenizer tokenizer = Tokenizer::from_file(root / GetParam());
   tokenizer.truncation().reset();

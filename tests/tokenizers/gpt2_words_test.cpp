@@ -1,4 +1,4 @@
-// The hand-written scanner against the regular expression it stands for, run by Oniguruma.
+// The hand-written scanner against its regular expression, run by Oniguruma.
 #include "tokenizers/text/gpt2_words.h"
 
 #include "base/utf8.h"
@@ -25,8 +25,8 @@ Words scanned(std::string_view text) {
 TEST(Gpt2Words, CutsWhereTheExpressionCuts) {
   const Pattern pattern =
       Pattern::regex(R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", "test");
-  // Letters, numbers, symbols, white space and contractions in all neighbourhoods; only code points that have
-  // been in Unicode for long, for Oniguruma's version may be older than the one we follow.
+  // Letters, numbers, symbols, white space and contractions in all combinations; only old code points,
+  // because Oniguruma's Unicode version may be older than ours.
   const std::vector<std::string> parts = {
       "a", "Zz", "ß",  "ж",   "語",  "각",   "1",      "42",     "½",      "Ⅻ",  "٣",   ".",    "!?",
       "'", "'s", "'t", "'re", "'ve", "'m",   "'ll",    "'d",     "'S",     "'r", "'l",  "🙂", "\u0301",

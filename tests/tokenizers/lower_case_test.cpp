@@ -1,4 +1,4 @@
-// Tokenizer::lower_case, which puts texts into lower case before anything else.
+// Tokenizer::lower_case, which lowercases texts before anything else.
 #include <attend/tokenizer.h>
 
 #include "base/file.h"
@@ -48,7 +48,7 @@ TEST(LowerCase, SpecialTokensStay) {
   lower.lower_case();
   EXPECT_EQ(lower.encode("[MASK] HELLO").ids, plain.encode("[MASK] hello").ids);
   EXPECT_NE(lower.encode("[MASK]").ids, lower.encode("[mask]").ids);
-  lower.lower_case();  // once is enough
+  lower.lower_case();  // calling it once is enough
   const TemporaryDirectory written;
   lower.save(written.path() / "tokenizer.json");
   EXPECT_EQ(read_json(written.path() / "tokenizer.json").at("normalizer").dump().find("Lowercase"),

@@ -1,5 +1,4 @@
-// Regular expressions know the characters that `tokenizers` knows, whatever Unicode Oniguruma was released
-// with.
+// Regular expressions know the same characters as `tokenizers`, whatever Oniguruma's Unicode version.
 #include "tokenizers/text/pattern.h"
 
 #include <attend/error.h>

@@ -1,4 +1,4 @@
-// The working memory of encoding.
+// The reusable memory of encoding.
 #include "tokenizers/scratch.h"
 
 #include <set>

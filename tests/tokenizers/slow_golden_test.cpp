@@ -1,4 +1,4 @@
-// Directories without a tokenizer.json against what transformers' AutoTokenizer makes of them
+// Directories without a tokenizer.json against transformers' AutoTokenizer
 // (tests/oracle/make_slow_tokenizer_goldens.py).
 #include <attend/tokenizer.h>
 
@@ -128,7 +128,7 @@ TEST_F(SlowFiles, SayWhatIsWrong) {
   write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class":"TransfoXLTokenizer"})");
   write_file_atomically(directory / "vocab.pkl", "x");
   EXPECT_NE(message().find("pickle"), std::string::npos) << message();
-  // os.system is asked for; nothing runs.
+  // The pickle calls os.system; it is not executed.
   write_file_atomically(directory / "vocab.pkl", "cos\nsystem\n(U\x04trueR.");
   EXPECT_NE(message().find("os.system"), std::string::npos) << message();
   fs::remove(directory / "vocab.pkl");
@@ -189,7 +189,7 @@ TEST_F(SlowFiles, WordsMayStandInAVocabJson) {
   EXPECT_NE(message().find("vocab.txt, line 2"), std::string::npos) << message();
 }
 
-// Next to other letters it is no added token, and yet the word has its id.
+// Next to other letters it is no added token, but the word still has its id.
 TEST_F(SlowFiles, WordsAreLookedUpAmongAddedTokens) {
   fs::copy(root / "transfo_xl", directory, fs::copy_options::recursive);
   const Tokenizer before = Tokenizer::from_file(directory);
@@ -208,8 +208,8 @@ TEST_F(SlowFiles, WordsAreLookedUpAmongAddedTokens) {
   EXPECT_EQ(found.tokens.back(), "quokka");
 }
 
-// A single word beside anything but spaces joins it, and what it joins is then no added token either; pieces
-// of the model that have an added token's text have its id. Expected is what T5Tokenizer gives.
+// A single word next to anything except spaces is joined to it, and the result is no added token; pieces of
+// the model with an added token's text have its id. The expected values are T5Tokenizer's.
 TEST_F(SlowFiles, SingleWordsJoinWhatStandsBesideThem) {
   fs::copy(root / "t5_characters", directory, fs::copy_options::recursive);
   Json config = read_json(directory / "tokenizer_config.json");
@@ -229,7 +229,7 @@ TEST_F(SlowFiles, SingleWordsJoinWhatStandsBesideThem) {
   EXPECT_EQ(ids("w</s>w"), (Ids{5, 401, 95, 2, 11, 2, 401}));
 }
 
-// Beside a tokenizer.json: transformers adds listed tokens again, and those that have a role as special ones.
+// With a tokenizer.json: transformers adds listed tokens again, and those with a role as special ones.
 TEST_F(SlowFiles, SayWhichTokensAreSpecial) {
   Json json = read_json(root.parent_path() / "tokenizers" / "word_level" / "tokenizer.json");
   json["added_tokens"] = {{{"id", 7}, {"content", "12"}, {"special", false}}};
@@ -253,7 +253,7 @@ TEST_F(SlowFiles, OfATokenizerAreAllListed) {
     fs::create_directories(directory / name);
     for (const std::string& file : files)
       write_file_atomically(directory / name / file, read_file(root / name / file));
-    // config.json is the model's; only the model's type is read from it.
+    // config.json belongs to the model; the tokenizer reads only the model's type from it.
     if (fs::path model = root / name / "config.json"; fs::exists(model))
       write_file_atomically(directory / name / "config.json", read_file(model));
     for (const auto& entry : fs::directory_iterator(root / name))

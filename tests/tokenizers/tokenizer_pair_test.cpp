@@ -8,8 +8,8 @@
 namespace attend {
 namespace {
 
-// What a tokenizer's last user wished of long and short texts is nobody else's wish.
-TEST(TokenizerPair, NeitherCutsNorPads) {
+// Settings for long and short texts from a tokenizer's last use have no effect.
+TEST(TokenizerPair, DoesNotTruncateOrPad) {
   const Json file = {
       {"version", "1.0"},
       {"truncation",

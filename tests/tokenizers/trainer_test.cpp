@@ -29,7 +29,7 @@ class Training : public testing::Test {
   const std::filesystem::path directory = temporary.path();
 };
 
-// Vocabulary and merges as `tokenizers`' BpeTrainer learns them (tests/oracle/make_tokenizer_goldens.py).
+// Vocabulary and merges equal those of `tokenizers`' BpeTrainer (tests/oracle/make_tokenizer_goldens.py).
 TEST_F(Training, ByteLevelBpeIsThatOfTokenizers) {
   const Json expected = read_json(data / "trained.json");
   TrainerOptions gpt2{.preset = TrainerOptions::Preset::gpt2, .vocabulary_size = 500};
@@ -57,8 +57,8 @@ TEST_F(Training, MetaspaceBpeIsThatOfTokenizers) {
   EXPECT_EQ(tokenizer.decode(tokenizer.encode(text).ids, true), text);
 }
 
-// `tokenizers` adds numbers in another order, so that the last digits differ; and characters that no word
-// needs come in the order of a hash table there, each 0.0001 above the one before.
+// `tokenizers` adds numbers in another order, so the last digits differ; and it has unneeded characters in
+// the order of a hash table, each 0.0001 above the one before.
 TEST_F(Training, UnigramIsThatOfTokenizers) {
   const Json expected = read_json(data / "trained.json").at("unigram");
   const TrainedTokenizer trained = train_tokenizer({.model = TrainerOptions::Model::unigram,
@@ -104,7 +104,7 @@ TEST_F(Training, UnigramGivesTextBackAndKnowsNoMoreThanItsAlphabet) {
   EXPECT_NE(std::find(ids.begin(), ids.end(), unknown), ids.end());
 }
 
-// Special tokens where the families' own checkpoints have them, and their templates.
+// Special tokens have the ids of the families' own checkpoints, with their templates.
 TEST_F(Training, PresetsAreWhatTheFamiliesHave) {
   using Preset = TrainerOptions::Preset;
   using Kind = TrainerOptions::Model;
@@ -143,7 +143,7 @@ TEST_F(Training, PresetsAreWhatTheFamiliesHave) {
   EXPECT_EQ(t5.token_to_id("<extra_id_99>"), last - 99);
 }
 
-// Nothing but repetitions: every piece is expected less often than a piece must be.
+// Only repetitions: every piece is expected less often than the minimum.
 TEST_F(Training, UnigramOfOneLongRun) {
   write_file_atomically(directory / "run.txt", std::string(40, 'a') + "\n");
   const TrainedTokenizer trained = train_tokenizer(
@@ -202,7 +202,7 @@ TEST_F(Training, LowercasesWhereAsked) {
   EXPECT_EQ(tokenizer.encode("ÜBER").ids, tokenizer.encode("über").ids);
 }
 
-TEST_F(Training, TemplatesOfOnesOwn) {
+TEST_F(Training, CustomTemplates) {
   const Tokenizer tokenizer = trained({.vocabulary_size = 300,
                                        .special_tokens = {"<a>", "<b>"},
                                        .single_template = "<a> $A <b>",
@@ -212,7 +212,7 @@ TEST_F(Training, TemplatesOfOnesOwn) {
   EXPECT_EQ(pair.type_ids, (std::vector<std::int32_t>{0, 0, 1, 1}));
 }
 
-TEST_F(Training, SaysWhatIsWrong) {
+TEST_F(Training, ReportsErrors) {
   const auto message = [&](const TrainerOptions& options, const std::vector<std::filesystem::path>& files) {
     try {
       train_tokenizer(options, files);

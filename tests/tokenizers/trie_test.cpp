@@ -50,7 +50,7 @@ TEST(Trie, FindsWhatAMapFinds) {
   }
 }
 
-TEST(Trie, GoesOnFromANode) {
+TEST(Trie, ContinuesFromANode) {
   const Trie trie({{"a", 1}, {"abc", 2}, {"", 3}, {std::string_view("a\0", 2), Vocabulary::most_id}});
   EXPECT_EQ(trie.step(trie.step(trie.root(), "a"), "bc").value, 2);
   EXPECT_EQ(trie.step(trie.root(), "ab").value, -1);
@@ -67,7 +67,7 @@ TEST(Trie, OfNoTextsFindsNothing) {
   }
 }
 
-TEST(Vocabulary, FindsManyAsOne) {
+TEST(Vocabulary, FindsManyAtOnce) {
   const std::vector<std::string> texts = random_texts(3000, 3, 9);
   Vocabulary vocabulary;
   for (std::size_t i = 0; i < texts.size(); i += 3)

@@ -1,5 +1,5 @@
-// The Unicode tables against checksums of what `tokenizers` thinks of every code point. A failure here after
-// an update of utf8proc means that tests/oracle/make_unicode_corrections.py has to be run again.
+// The Unicode tables against checksums of `tokenizers`' properties of every code point. If this fails after
+// an update of utf8proc, run tests/oracle/make_unicode_corrections.py again.
 #include "tokenizers/text/unicode.h"
 
 #include "base/utf8.h"
@@ -38,7 +38,7 @@ class UnicodeTables : public testing::Test {
   void expect_class(const char* name, int wanted) {
     Checksum checksum;
     for_each_code_point([&](char32_t c) {
-      // What BERT spares although it is a control character.
+      // Control characters that BERT keeps.
       if (wanted == other && (c == 0 || c == '\t' || c == '\n' || c == '\r')) return;
       if (is(c, wanted)) checksum.add(c);
     });

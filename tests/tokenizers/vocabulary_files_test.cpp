@@ -75,7 +75,7 @@ TEST_F(VocabularyFiles, LinesOfVocabTxtAreTakenAsTheyAre) {
   std::ranges::replace(carriage, '\n', '\r');
   expect_ids(carriage, repeated, 9);
   expect_ids(special + "[MASK]\r\nhello\nworld \na\t\n x\nworld\n", {2, 5, 1, 1, 9, 4, 1, 3}, 10);
-  // What is added gets the number of the tokens as its id, whether or not a line has that number.
+  // An added token gets the number of tokens as its id, whether or not a line has that index.
   expect_ids(special + "hello\nhello\n\nworld\n\na", {2, 5, 1, 9, 7, 8, 1, 3}, 9);
   expect_ids("hello\nhello\na\n[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n", {5, 1, 4, 7, 4, 6, 4, 6}, 7);
 }
@@ -87,7 +87,7 @@ TEST_F(VocabularyFiles, AnIdHasTheTokenThatComesLast) {
   EXPECT_EQ(tokenizer.id_to_token(6), "hello");
 }
 
-// As `tokenizers` has it: of a token's ids the last counts, and of an id's tokens each finds it.
+// As in `tokenizers`: the last of a token's ids counts; all tokens of an id find it.
 TEST_F(VocabularyFiles, TokensAndIdsMayComeTwice) {
   using Ids = std::vector<TokenId>;
   const auto ids = [&](const std::string& vocabulary, const std::string& more = "") {
@@ -118,14 +118,14 @@ TEST_F(VocabularyFiles, Gpt2FromVocabJsonAndMergesTxt) {
     lines += merge[0].get<std::string>() + " " + merge[1].get<std::string>() + "\n";
   write_file_atomically(directory / "merges.txt", lines);
   expect_same("gpt2");
-  // Byte order marks are no part of the text.
+  // Byte order marks are not part of the text.
   write_file_atomically(directory / "vocab.json", "\xEF\xBB\xBF" + model.at("vocab").dump());
   write_file_atomically(directory / "merges.txt", "\xEF\xBB\xBF" + lines);
   expect_same("gpt2");
 }
 
-// As transformers has it (tests/oracle/check_tokenizer_directories.py): what puts a text into small letters
-// does so before added tokens are looked for, and leaves those alone that are in it as they are.
+// As in transformers (tests/oracle/check_tokenizer_directories.py): lowercasing happens before the search for
+// added tokens, and does not change added tokens in the text.
 TEST_F(VocabularyFiles, AddedTokensAreLookedForInSmallLetters) {
   write_file_atomically(directory / "vocab.txt", "<eos>\n<unk>\nx\n");
   write_file_atomically(directory / "tokenizer_config.json", R"({"tokenizer_class": "TransfoXLTokenizer",

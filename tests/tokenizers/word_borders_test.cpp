@@ -25,12 +25,12 @@ std::string words(const WordBorders& borders, std::string_view text) {
   return result;
 }
 
-TEST(WordBorders, AreWhereNoPieceReachesAcross) {
+TEST(WordBorders, AreWhereNoPieceCrosses) {
   const WordBorders borders(pieces({"▁", "a", "b", ",", "▁ab", "b.", "é"}));
   ASSERT_TRUE(borders.any());
   EXPECT_EQ(words(borders, "▁ab,▁▁ab,,b.é"), "▁ab|,|▁▁ab|,|,|b.é");
   EXPECT_EQ(words(borders, "?!a?!"), "?!|a|?!");  // two that are no pieces are one unknown token
-  EXPECT_EQ(words(borders, "’▁a’"), "’|▁a’");     // the first byte of ’ is that of a space too
+  EXPECT_EQ(words(borders, "’▁a’"), "’|▁a’");     // the first byte of ’ is also that of a space
   std::string text, expected;
   for (int i = 0; i < 100; ++i) {  // more than one block of 64 bytes
     text += "▁ab,";
@@ -39,7 +39,7 @@ TEST(WordBorders, AreWhereNoPieceReachesAcross) {
   EXPECT_EQ(words(borders, text), expected);
 }
 
-TEST(WordBorders, AreNowhereIfPiecesReachFromWordToWord) {
+TEST(WordBorders, AreNoneIfPiecesCrossWords) {
   EXPECT_FALSE(WordBorders(pieces({"▁", "a", "a▁a"})).any());
   EXPECT_FALSE(WordBorders(pieces({"a", "▁a"})).any());  // a space alone is unknown
 }

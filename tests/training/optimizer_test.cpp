@@ -27,7 +27,7 @@ Tensor tensor_of(const Json& numbers, const std::string& name, ScalarType type) 
       .to(type);
 }
 
-// The goldens' two matrices, which decay, and their vector, which does not.
+// The goldens' two matrices, which have weight decay, and their vector, which does not.
 std::vector<Parameter> fresh_parameters(ScalarType type = kFloat) {
   std::vector<Parameter> parameters;
   for (const std::string name : {"wide", "tall", "vector"}) {
@@ -65,7 +65,7 @@ OptimizerOptions options_of(const Json& json) {
   return o;
 }
 
-// The rate of step `i` (from 0): Adafactor's relative steps are a schedule here.
+// The learning rate of step `i` (from 0): Adafactor's relative steps are a schedule here.
 double rate_of(const Json& golden, std::size_t i) {
   const Json adafactor = golden.at("options").value("adafactor", Json::object());
   if (!adafactor.value("relative_step", false)) return golden.at("rate");
@@ -127,7 +127,7 @@ TEST(Optimizer, KeepsOnlyRowsAndColumnsOfAMatrixInAdafactor) {
   EXPECT_EQ(state.at("variance.vector").sizes(), Dimensions({5}));
 }
 
-TEST(Optimizer, TakesWhatIsStackedInAWeightEachByItself) {
+TEST(Optimizer, UpdatesStackedMatricesSeparately) {
   const Tensor start = tensor_of(goldens().at("start"), "tall", kFloat);
   for (const OptimizerOptions& options :
        {OptimizerOptions{.kind = OptimizerKind::muon}, OptimizerOptions{.kind = OptimizerKind::adafactor},
@@ -186,7 +186,7 @@ TEST(Optimizer, MuonsStepsHaveSingularValuesNearOne) {
   EXPECT_LT(values.max().item<double>(), 1.3);
 }
 
-TEST(Optimizer, LeavesAloneWhatHasNoGradientOrNeedsNone) {
+TEST(Optimizer, SkipsParametersWithoutGradients) {
   std::vector<Parameter> parameters = fresh_parameters();
   parameters[1].weight.set_needs_gradient(false);
   for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adafactor, OptimizerKind::sgd,

@@ -85,7 +85,7 @@ TEST(ParameterGroups, LowerLayersLearnMoreSlowly) {
   EXPECT_EQ(found.at("score_head.out.bias").rate, 10);
 }
 
-// The names that are left to train.
+// The names that remain trainable.
 std::set<std::string> left(const NamedTensors& tensors, const std::vector<std::string>& frozen) {
   std::set<std::string> names;
   for (const Parameter& p : parameter_groups(tensors, {.frozen = frozen})) names.insert(p.name);

@@ -26,8 +26,8 @@ std::string refusal_of(const Recipe& recipe) {
   return error_of([&] { completed(recipe); });
 }
 
-// Every field of the loop's options as text. A new field breaks a structured binding here, and so has to be
-// looked after.
+// Every field of the loop's options as text. A new field breaks a structured binding here, so that it is not
+// forgotten.
 std::map<std::string, std::string> fields_of(const TrainingOptions& options) {
   std::map<std::string, std::string> all;
   const auto put = [&](const char* name, const auto& value) { all[name] = fmt::format("{}", value); };
@@ -71,7 +71,7 @@ std::map<std::string, std::string> fields_of(const TrainingOptions& options) {
   return all;
 }
 
-// The recipe with one thing said, beside a recipe without it.
+// The recipe with one field set, next to a recipe without it.
 struct Said {
   const char* what;
   std::function<void(Recipe&)> say;
@@ -145,7 +145,7 @@ std::vector<Said> everything() {
   };
 }
 
-// What a recipe says reaches the loop, and there is nothing in the loop that no recipe can say.
+// Every field of a recipe reaches the loop, and every option of the loop has a field.
 TEST(Recipe, EveryFieldReachesTheLoop) {
   std::map<std::string, std::string> untouched = fields_of(training_options(completed(usual())));
   for (const Said& said : everything()) {
@@ -215,7 +215,7 @@ TEST(Recipe, WhatCountsValidationsNeedsThem) {
           [](Recipe& r) { r.schedule = "reduce-on-plateau"; });
 }
 
-// A limit in minutes says nothing of how many steps there will be, and a share of these is the warm-up.
+// A limit in minutes does not determine the number of steps, but the warm-up is a share of them.
 TEST(Recipe, FineTuningWithALimitInMinutesHasAPlanInEpochs) {
   Recipe limited = usual();
   limited.minutes = 1;
@@ -224,7 +224,7 @@ TEST(Recipe, FineTuningWithALimitInMinutesHasAPlanInEpochs) {
   EXPECT_EQ(whole.minutes, 1);
   EXPECT_EQ(warmup_steps(*whole.warmup, 1000), 60);
 
-  Recipe said = limited;  // the warm-up in steps, and a rate that needs no end: minutes are the whole plan
+  Recipe said = limited;  // the warm-up in steps, and a schedule without an end: minutes are the whole plan
   said.warmup = 100;
   EXPECT_EQ(completed(said).epochs, 3) << "a linear schedule needs an end";
   said.schedule = "constant";

@@ -26,7 +26,7 @@ std::size_t count(const std::string& text, const std::string& part) {
   return result;
 }
 
-// Whether a number of the drawing, or a value of it, is none.
+// Whether a number in the drawing is NaN or infinite.
 bool draws_nonsense(const std::string& html) {
   const std::string drawn = html.substr(0, html.find("<script>"));
   const std::size_t begin = drawn.find("<svg");
@@ -47,7 +47,7 @@ TEST(Report, SaysWhatItWasGiven) {
        {"BERT", "rate", "0.001", "bad rows", "stopped: step 7 has a NaN", "no figures yet"})
     EXPECT_TRUE(contains(html, text));
   EXPECT_EQ(count(html, "<svg"), 0u);
-  EXPECT_EQ(directory.count(), 1u);  // nothing but the page
+  EXPECT_EQ(directory.count(), 1u);  // only the page
 }
 
 TEST(Report, DrawsLossesTogetherAndOtherFiguresApart) {
@@ -60,7 +60,7 @@ TEST(Report, DrawsLossesTogetherAndOtherFiguresApart) {
   EXPECT_TRUE(contains(html, "training · step 20 · epoch 1 · 1 min 1 s"));
   EXPECT_EQ(count(html, "<figure"), 3u);
   EXPECT_EQ(count(html, "<figure class=\"large both\""), 1u);
-  EXPECT_EQ(count(html, "<svg class=\"log\""), 2u);  // not of the rate, which begins at 0
+  EXPECT_EQ(count(html, "<svg class=\"log\""), 2u);  // not for the learning rate, which begins at 0
   const std::string loss = between(html, "<h3>loss</h3>", "</figure>");
   EXPECT_TRUE(contains(loss, "train <span data-curve=\"0\">2 at step 20"));
   EXPECT_TRUE(contains(loss, "validation <span data-curve=\"1\">3 at step 20"));
@@ -77,7 +77,7 @@ TEST(Report, LeavesOutWhatIsNoNumber) {
       "{\"step\":5,\"train/loss\":7}\n{\"step\":6,\"train/lo");
   const std::string html = report_in(directory);
   EXPECT_TRUE(contains(html, "data-values=\"2,5 5,7\""));
-  EXPECT_EQ(count(html, "<figure"), 1u);  // none of the norm, which is never a number
+  EXPECT_EQ(count(html, "<figure"), 1u);  // none for the norm, which is never a number
   EXPECT_FALSE(draws_nonsense(html));
 }
 
@@ -155,7 +155,7 @@ TEST(SampleLog, ResumesWhereTheRunIsResumed) {
   EXPECT_EQ(steps[1].samples[0].said, "\xef\xbf\xbd");
 }
 
-TEST(Chart, ThinsPointsButKeepsTheirExtremes) {
+TEST(Chart, DropsPointsButKeepsTheExtremes) {
   std::vector<Point> points;
   for (int i = 0; i < 10000; ++i) points.push_back({static_cast<double>(i), std::sin(i * 0.01)});
   points[5003].y = 9;

@@ -33,7 +33,7 @@ TEST(Schedule, FollowsThePaper) {
   EXPECT_DOUBLE_EQ(cooling.rate(10000), paper.rate(10000) / 1000);
 }
 
-// In the warm-up, and with inverse-sqrt everywhere, a step of ours has the rate of their next one
+// In the warm-up, and always with inverse-sqrt, our step has the learning rate of their next one
 // (schedule.h).
 TEST(Schedule, FollowsTransformers) {
   const Json all = goldens("schedules");

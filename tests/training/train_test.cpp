@@ -1,4 +1,4 @@
-// From a recipe to a model directory: which heads stay, and what is said before, during and after a run.
+// From a recipe to a model directory: which heads stay, and the messages before, during and after a run.
 #include <attend/training.h>
 
 #include "base/file.h"
@@ -16,11 +16,11 @@ namespace {
 namespace fs = std::filesystem;
 using Strings = std::vector<std::string>;
 
-const Strings kOwn = {"good", "bad", "mixed"};  // not in the order of the alphabet
+const Strings kOwn = {"good", "bad", "mixed"};  // not in alphabetical order
 
 class TrainTest : public testing::Test {
  protected:
-  // A model of letters with the head, which has learned these labels.
+  // A model of letters with the head, trained with these labels.
   fs::path model_with(const std::string& name, Head head, const std::optional<Labels>& labels) {
     const fs::path base = write_letter_model(directory_, name + "-base", "bert");
     const fs::path path = directory_.path() / name;
@@ -31,7 +31,7 @@ class TrainTest : public testing::Test {
     directory_.file(name + "/tokenizer.json", letter_tokenizer().dump());
     return path;
   }
-  // One step that is too small to be seen.
+  // One step that is too small to have a visible effect.
   Recipe recipe(const std::string& objective, const fs::path& model, const std::string& file,
                 std::string_view rows) {
     Recipe r;
@@ -96,7 +96,7 @@ TEST_F(TrainTest, AClassifierThatKnowsTheLabelsKeepsItsHead) {
                        "good, bad, mixed"));
 }
 
-// The ids of what is learned are the model's: it learns "mixed", its last, and answers with it.
+// The ids of labels are the model's: it is trained with "mixed", its last, and answers with it.
 TEST_F(TrainTest, TheDatasLabelsAreTheModelsIds) {
   const fs::path model = model_with("model", Head::sequence_classification, Labels{kOwn, {}});
   Recipe r = recipe("classification", model, "rows.tsv", "a b\tmixed\nc d\tmixed\ne f\tmixed\n");
@@ -123,7 +123,7 @@ TEST_F(TrainTest, LabelsWithoutNamesGetTheDatas) {
              {"no", "perhaps", "yes"}, "whose labels are LABEL_0, LABEL_1: they lack no, perhaps, yes");
 }
 
-TEST_F(TrainTest, ThisIsSoForTagsSeveralLabelsAndNumbers) {
+TEST_F(TrainTest, HeadsForTagsSeveralLabelsAndNumbers) {
   const Strings tags = {"O", "B-LOC", "I-LOC", "B-PER"};
   const fs::path tagger = model_with("tagger", Head::token_classification, Labels{tags, {}});
   expect_kept(recipe("token-classification", tagger, "tags.txt", "a\tB-LOC\nb\tO\n\nc\tI-LOC\n"), tags);
@@ -142,14 +142,14 @@ TEST_F(TrainTest, ThisIsSoForTagsSeveralLabelsAndNumbers) {
   const auto numbers = [&](const char* rows) { return recipe("regression", scorer, "rows.jsonl", rows); };
   expect_kept(numbers("{\"text\": \"a\", \"score\": [1.5, 2]}\n"), {"length", "ease"});
   expect_new(numbers("{\"text\": \"a\", \"score\": 1.5}\n"), {"0"}, "the data has 1 numbers to a text");
-  // What has learned to classify has not learned numbers, and the other way round.
+  // A classifier is not a regression model, and vice versa.
   expect_new(recipe("regression", several, "rows.jsonl", "{\"text\": \"a\", \"score\": [1.5, 2, 3]}\n"),
              {"0", "1", "2"}, "which has 3 labels, and the data has 3 numbers to a text");
   expect_new(recipe("classification", scorer, "rows.tsv", "a\tlength\nb\tease\n"), {"ease", "length"},
              "a new head replaces the trained one");
 }
 
-// Heads without labels of the data's stay as a whole.
+// Heads without the data's labels stay whole.
 TEST_F(TrainTest, OtherHeadsGoOnLearning) {
   struct Case {
     const char *objective, *file, *rows;
@@ -180,7 +180,7 @@ TEST_F(TrainTest, OtherHeadsGoOnLearning) {
   }
 }
 
-TEST_F(TrainTest, AnAdapterFitsTheClassifierItStandsBeside) {
+TEST_F(TrainTest, AnAdapterKeepsTheLabelsOfItsClassifier) {
   const fs::path model = model_with("model", Head::sequence_classification, Labels{kOwn, {}});
   Recipe r = recipe("classification", model, "rows.tsv", "a b\tmixed\nc\tbad\n");
   r.lora = 2;
@@ -210,7 +210,7 @@ TEST_F(TrainTest, AnUnknownLabelIsNamedWithFileAndLine) {
       << said;
 }
 
-TEST_F(TrainTest, AFigureThatNobodyMeasuresIsRefusedBeforeTheRun) {
+TEST_F(TrainTest, AnUnmeasuredMetricIsRefusedBeforeTheRun) {
   const fs::path model = write_letter_model(directory_, "model", "bert");
   Recipe r = recipe("classification", model, "rows.tsv", "a b\tgood\nc\tbad\n");
   r.validation = r.train;
@@ -240,7 +240,7 @@ TEST_F(TrainTest, EarlyStoppingSaysSoAndWhichStepStays) {
   EXPECT_TRUE(contains(read_file(r.output / "run.html"), "stopped early after step 3"));
 }
 
-TEST_F(TrainTest, WhatIsAskedForAndCannotBeIsSaid) {
+TEST_F(TrainTest, OptionsThatCannotBeAppliedAreReported) {
   const fs::path model = write_letter_model(directory_, "model", "bert", {{"max_position_embeddings", 16}});
   Recipe r = recipe("masked-lm", model, "text.txt", "a b c d e f\ng h i j\n");
   r.length = 500;

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Sequences that count upwards from a random start: easy to learn, of many lengths.
+// Sequences that count upwards from a random start: easy to learn, with many lengths.
 class Counting : public Objective {
  public:
   std::int64_t examples() const override { return 90; }
@@ -105,7 +105,7 @@ TEST_F(TrainerTest, LearnsToCount) {
   EXPECT_EQ(lines, 12 + 12);
 }
 
-// Beside a model that stays as it is; what is left is the adapter.
+// The model stays unchanged; only the adapter is saved.
 TEST_F(TrainerTest, AnAdapterLearnsAndAResumedOneEndsTheSame) {
   const auto adapt = [&](const std::string& name, std::int64_t steps, bool resume,
                          const AdapterOptions& adapter) {
@@ -135,7 +135,7 @@ TEST_F(TrainerTest, AnAdapterLearnsAndAResumedOneEndsTheSame) {
 
 TEST_F(TrainerTest, AResumedRunEndsWithExactlyTheSameWeights) {
   run(options("whole", 40));
-  // Killed after the checkpoint of step 20 (whatever came later is lost), then resumed.
+  // Killed after the checkpoint of step 20 (anything later is lost), then resumed.
   run(options("parts", 20));
   // Killed while it wrote one checkpoint and removed another.
   const fs::path left[] = {root_ / "parts" / "checkpoints" / "step-23.unfinished",
@@ -150,12 +150,12 @@ TEST_F(TrainerTest, AResumedRunEndsWithExactlyTheSameWeights) {
   for (const fs::path& path : left) EXPECT_FALSE(fs::exists(path)) << path;
 }
 
-// With a factor so small that nothing is learned after the first validation that is not better.
+// With a factor so small that nothing is learned after the first validation without an improvement.
 TEST_F(TrainerTest, TheRateFallsOnAPlateauAndAResumedRunKnowsIt) {
   const auto plateau = [&](const std::string& name, std::int64_t steps) {
     TrainingOptions o = options(name, steps);
     o.schedule.kind = ScheduleKind::plateau;
-    o.schedule.peak = 10;  // far too much: validation gets worse
+    o.schedule.peak = 10;  // far too high: validation gets worse
     o.plateau = {.by = 1e-12, .patience = 0};
     o.average = 1;
     return o;
@@ -217,7 +217,7 @@ TEST_F(TrainerTest, TheTokenizerGoesWithTheResult) {
   TrainingOptions o = options("run", 10);
   run(o, root_ / "base");
   EXPECT_EQ(read_file(root_ / "run" / "tokenizer.json"), "{}");
-  // A run that goes on keeps the tokenizer that it began with.
+  // A resumed run keeps its original tokenizer.
   write_file_atomically(root_ / "base" / "tokenizer.json", "[]");
   o.steps = 20;
   o.resume = true;
@@ -225,7 +225,7 @@ TEST_F(TrainerTest, TheTokenizerGoesWithTheResult) {
   EXPECT_EQ(read_file(root_ / "run" / "tokenizer.json"), "{}");
 }
 
-// A head tied to the embeddings would move the vector of padding.
+// A head tied to the embeddings would change the vector of padding.
 class Copying : public Counting {
  public:
   Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const override {
@@ -271,8 +271,8 @@ TEST_F(TrainerTest, TheAverageIsTheMeanOfTheCheckpoints) {
     EXPECT_TRUE(ops::allclose(tensor, (a.at(name) + b.at(name)) / 2, 1e-6, 1e-7)) << name;
 }
 
-// Which batches a step learns from is no matter: every term of the loss is divided by its labels in all of
-// them.
+// How examples are divided into batches does not matter: every term of the loss is divided by its labels in
+// the whole step.
 class TwoTerms : public Counting {
  public:
   std::vector<Term> terms() const override { return {{"first", 0.5}, {"all", 2}}; }
@@ -292,7 +292,7 @@ class TwoTerms : public Counting {
   }
 };
 
-// The loss and the gradients of examples 0 to 30 in batches of so many.
+// The loss and the gradients of examples 0 to 30 in batches of `size`.
 std::vector<Tensor> gradients_in_batches(std::int64_t size) {
   const TwoTerms objective;
   Trainee trainee(tiny_model());

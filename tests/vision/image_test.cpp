@@ -43,7 +43,7 @@ TEST(Image, DamagedFilesAreRefusedByName) {
                            "palette.png", "turned.png", "rows.gif", "colours.webp", "turned.webp",
                            "colours.bmp", "clear.tif", "turned.tif", "bits.tif"}) {
     const std::string bytes = read_file(kImages / name);
-    // Half of a file is never a picture.
+    // Half of a file is never a valid picture.
     EXPECT_ERROR("half: cannot read this picture: ",
                  read_image(directory.file("half", bytes.substr(0, bytes.size() / 2))))
         << name;
@@ -71,7 +71,7 @@ TEST(Image, IsDecodedFromBytesToo) {
   EXPECT_TRUE(error_of([] { decode_image("GIF89a", "it"); }).starts_with("it: cannot read this picture: "));
 }
 
-TEST(Image, OtherFilesAreNoPictures) {
+TEST(Image, OtherFilesAreRefused) {
   const TemporaryDirectory directory;
   const auto text = directory.file("text.png", "a text");
   EXPECT_EQ(error_of([&] { read_image(text); }),

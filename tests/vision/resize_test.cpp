@@ -26,7 +26,7 @@ TEST(Resize, LeavesAPictureOfThatSizeAlone) {
 }
 
 TEST(Resize, MixesNeighboursByTheirDistance) {
-  // Between the centres of two pixels, three quarters of the nearer one.
+  // Between the centres of two pixels: three quarters of the nearer one.
   EXPECT_EQ(reds(resized(grey(2, 1, {0, 100}), 4, 1, Resampling::bilinear)),
             (std::vector<int>{0, 25, 75, 100}));
   EXPECT_EQ(reds(resized(grey(1, 2, {0, 100}), 1, 4, Resampling::bilinear)),
@@ -36,7 +36,7 @@ TEST(Resize, MixesNeighboursByTheirDistance) {
 TEST(Resize, TakesMorePixelsTogetherWhereItMakesAPictureSmaller) {
   EXPECT_EQ(reds(resized(grey(4, 1, {0, 0, 200, 200}), 2, 1, Resampling::box)), (std::vector<int>{0, 200}));
   const std::vector<int> smooth = reds(resized(grey(4, 1, {0, 0, 200, 200}), 2, 1, Resampling::bilinear));
-  EXPECT_EQ(smooth, (std::vector<int>{29, 171}));  // of weights 3, 3, 1
+  EXPECT_EQ(smooth, (std::vector<int>{29, 171}));  // weights 3, 3, 1
 }
 
 TEST(Orientation, TurnsAPictureUpright) {
@@ -55,7 +55,7 @@ TEST(Orientation, IsReadInBothByteOrders) {
   EXPECT_EQ(exif_orientation(little), 6);
   EXPECT_EQ(exif_orientation(big), 6);
   EXPECT_EQ(exif_orientation(big.substr(0, 20)), 0);
-  EXPECT_EQ(exif_orientation(little.substr(6)), 6);  // as PNG and WebP have it, without a head
+  EXPECT_EQ(exif_orientation(little.substr(6)), 6);  // as in PNG and WebP, without a header
   EXPECT_EQ(exif_orientation("JFIF"), 0);
 }
 

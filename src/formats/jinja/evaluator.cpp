@@ -9,15 +9,15 @@
 namespace attend::jinja {
 namespace {
 
-constexpr int kMaxDepth = 800;  // of expressions, blocks and macros within each other
+constexpr int kMaxDepth = 800;  // of nested expressions, blocks and macros
 
-// Counts how deep something is until its end.
+// Counts the depth of nesting while it exists.
 class Depth {
  public:
   explicit Depth(int& depth) : depth_(depth) {
     if (++depth_ <= kMaxDepth) return;
     --depth_;
-    fail("calls and blocks within each other, deeper than {} levels", kMaxDepth);
+    fail("calls and blocks are nested deeper than {} levels", kMaxDepth);
   }
   ~Depth() { --depth_; }
   Depth(const Depth&) = delete;
@@ -143,7 +143,7 @@ Arguments Evaluator::arguments(const std::vector<Given>& given, Scope& scope) {
     if (each.kind == Given::Kind::list)
       for (Value& item : items_of(value)) arguments.values.push_back(item);
     if (each.kind == Given::Kind::dict) {
-      if (!value.is(Value::Kind::dict)) fail("expected a mapping behind **, found {}", to_repr(value));
+      if (!value.is(Value::Kind::dict)) fail("expected a mapping after **, found {}", to_repr(value));
       for (const auto& [name, item] : value.dict()) arguments.named.emplace_back(name.to_string(), item);
     }
   }
@@ -160,7 +160,7 @@ Value Evaluator::call(const Expression& expression, Scope& scope, const std::sha
   return function.object()->call(given);
 }
 
-// `expression`: filters of filters, the innermost without a value of its own.
+// `expression`: nested filters; the innermost has no value of its own.
 Value Evaluator::filters(const Expression& expression, const Value& value, Scope& scope) {
   const Child& inside = expression.children[0];
   const Value given = inside ? filters(*inside, value, scope) : value;

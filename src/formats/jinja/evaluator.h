@@ -1,4 +1,4 @@
-// Runs a template's tree.
+// Evaluates a template's tree.
 #pragma once
 
 #include "formats/jinja/tree.h"
@@ -7,11 +7,11 @@
 
 namespace attend::jinja {
 
-// The variables of a block; what it lacks is looked for in the block around it.
+// The variables of a block; others are looked up in the enclosing block.
 struct Scope {
   Scope* parent = nullptr;
   std::unordered_map<std::string, Value> values = {};
-  bool kept = false;  // a macro may still look into it when the block has ended
+  bool kept = false;  // a macro may still read it after the end of the block
 
   const Value* find(const std::string& name) const {
     for (const Scope* scope = this; scope != nullptr; scope = scope->parent)
@@ -20,7 +20,7 @@ struct Scope {
   }
 };
 
-// The one thing that a template can change.
+// The only value that a template can change.
 class Namespace : public Object {
  public:
   std::string type() const override { return "Namespace"; }
@@ -42,11 +42,11 @@ class Evaluator {
   Evaluator& operator=(const Evaluator&) = delete;
 
   void run(const Body& body);
-  std::string text;                                            // what is written
-  std::vector<std::pair<std::size_t, std::size_t>> generated;  // where {% generation %} begins and ends in it
-  std::size_t line() const { return line_; }                   // of what ran last
+  std::string text;                                            // the output
+  std::vector<std::pair<std::size_t, std::size_t>> generated;  // begin and end of {% generation %} in it
+  std::size_t line() const { return line_; }                   // of the latest statement
 
-  // For macros, loops and namespaces.
+  // Called by macros, loops and namespaces.
   Value call_macro(const Statement& macro, Scope& around, const Arguments& arguments);
   std::string run_loop_again(const Statement& loop, Scope& around, const Value& items, std::int64_t depth);
   std::shared_ptr<Object> make_namespace(const Dict& values);
@@ -72,9 +72,9 @@ class Evaluator {
   void assign(const Expression& target, const Value& value, Scope& scope);
   void set(const Statement& statement, Scope& scope);
   void write(const std::string& more);
-  // What the body writes, in a scope of its own.
+  // The output of the body, in its own scope.
   std::string captured(const Body& body, Scope& scope);
-  // The scope of a block, until `leave`.
+  // Opens the scope of a block, until `leave`.
   Scope& enter(Scope& around);
   void leave(Scope& scope);
   std::shared_ptr<Object> macro(const Statement& statement, Scope& scope);
@@ -82,7 +82,7 @@ class Evaluator {
   Scope globals_;
   std::vector<std::unique_ptr<Scope>> open_;
   std::vector<std::unique_ptr<Scope>> kept_;
-  std::vector<std::shared_ptr<Namespace>> namespaces_;  // which may hold each other
+  std::vector<std::shared_ptr<Namespace>> namespaces_;  // they may refer to each other
   std::size_t line_ = 1;
   int depth_ = 0, captures_ = 0;
 };

@@ -52,8 +52,8 @@ Child ExpressionParser::left_to_right(std::initializer_list<std::string_view> si
     for (const std::string_view sign : signs)
       if (tokens_.at_sign(sign) || tokens_.at_name(sign)) found = sign;
     if (found.empty()) return left;
-    // The tree is as deep as this is long.
-    if (++count > 10 * kMaxExpressionDepth) fail("line {}: an expression that is too long", tokens_.line());
+    // The tree is as deep as the chain of operators is long.
+    if (++count > 10 * kMaxExpressionDepth) fail("line {}: the expression is too long", tokens_.line());
     const std::size_t line = tokens_.next().line;
     left = make_expression(ExpressionKind::binary, line, std::string(found), std::move(left),
                            (this->*operand)());
@@ -69,7 +69,7 @@ Child ExpressionParser::both() {
 
 Child ExpressionParser::negation() {
   if (!tokens_.at_name("not")) return comparison();
-  if (++depth_ > kMaxExpressionDepth) fail("line {}: expressions that are nested too deep", tokens_.line());
+  if (++depth_ > kMaxExpressionDepth) fail("line {}: expressions are nested too deep", tokens_.line());
   const std::size_t line = tokens_.next().line;
   Child made = make_expression(ExpressionKind::unary, line, "not", negation());
   --depth_;
@@ -117,7 +117,7 @@ Child ExpressionParser::power() {
 }
 
 Child ExpressionParser::unary(bool with_filters) {
-  if (++depth_ > kMaxExpressionDepth) fail("line {}: expressions that are nested too deep", tokens_.line());
+  if (++depth_ > kMaxExpressionDepth) fail("line {}: expressions are nested too deep", tokens_.line());
   const std::size_t line = tokens_.line();
   Child value;
   if (tokens_.accept_sign("-"))
@@ -200,7 +200,7 @@ Child ExpressionParser::target(std::string_view end) {
   const auto one = [&]() -> Child {
     const std::size_t line = tokens_.line();
     if (tokens_.accept_sign("(")) {
-      if (++depth_ > kMaxExpressionDepth) fail("line {}: expressions that are nested too deep", line);
+      if (++depth_ > kMaxExpressionDepth) fail("line {}: expressions are nested too deep", line);
       Child inner = target();
       --depth_;
       tokens_.expect_sign(")");
@@ -221,7 +221,7 @@ Child ExpressionParser::target(std::string_view end) {
 
 Child ExpressionParser::postfix(Child value) {
   for (int count = 0;; ++count) {
-    if (count > kMaxExpressionDepth) fail("line {}: an expression that is too long", tokens_.line());
+    if (count > kMaxExpressionDepth) fail("line {}: the expression is too long", tokens_.line());
     if (tokens_.at_sign(".") || tokens_.at_sign("["))
       value = subscript(std::move(value));
     else if (tokens_.at_sign("(")) {
@@ -235,7 +235,7 @@ Child ExpressionParser::postfix(Child value) {
 
 Child ExpressionParser::filters_and_tests(Child value) {
   for (int count = 0;; ++count) {
-    if (count > kMaxExpressionDepth) fail("line {}: an expression that is too long", tokens_.line());
+    if (count > kMaxExpressionDepth) fail("line {}: the expression is too long", tokens_.line());
     if (tokens_.accept_sign("|"))
       value = filter(std::move(value));
     else if (tokens_.accept_name("is"))
@@ -326,7 +326,7 @@ std::vector<Given> ExpressionParser::arguments() {
       given.push_back({Given::Kind::named, std::move(name), expression()});
     } else {
       if (!given.empty() && given.back().kind == Given::Kind::named)
-        fail("line {}: expected arguments without a name before those with one", tokens_.line());
+        fail("line {}: expected unnamed arguments before named ones", tokens_.line());
       given.push_back({Given::Kind::value, {}, expression()});
     }
     if (!tokens_.at_sign(")")) tokens_.expect_sign(",");
@@ -343,7 +343,7 @@ std::vector<Parameter> ExpressionParser::parameters() {
     if (tokens_.accept_sign("="))
       parameter.otherwise = expression();
     else if (!parameters.empty() && parameters.back().otherwise)
-      fail("line {}: expected parameters without a default before those with one", tokens_.line());
+      fail("line {}: expected parameters without a default before those with a default", tokens_.line());
     parameters.push_back(std::move(parameter));
     if (!tokens_.at_sign(")")) tokens_.expect_sign(",");
   }

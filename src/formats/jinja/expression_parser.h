@@ -1,4 +1,4 @@
-// The expressions of a template.
+// Parses the expressions of a template.
 #pragma once
 
 #include "formats/jinja/token_stream.h"
@@ -10,17 +10,17 @@ class ExpressionParser {
  public:
   explicit ExpressionParser(TokenStream& tokens) : tokens_(tokens) {}
 
-  // `conditional`: whether x if y else z may stand here.
+  // `conditional`: whether "x if y else z" is allowed.
   Child expression(bool conditional = true);
   // Expressions with commas between them are a tuple. `end`: a name that ends it.
   Child tuple(bool conditional, std::string_view end = {});
-  // What is assigned to: a name, names with commas between them, or an attribute of a namespace.
+  // The target of an assignment: a name, names with commas between them, or an attribute of a namespace.
   Child target(std::string_view end = {});
   // The filters of a block: name(...) | name(...).
   Child filters(Child value);
   std::vector<Parameter> parameters();
 
-  // Whether an expression so far asks for what a macro is given beyond its parameters.
+  // Whether an expression so far uses a macro's varargs or kwargs.
   bool saw_varargs = false, saw_kwargs = false;
 
  private:

@@ -73,7 +73,7 @@ Value indent_filter(const Value& value, const Arguments& arguments) {
   return result;
 }
 
-// Words begin behind white space, "-" and opening brackets.
+// Words begin after white space, "-" and opening brackets.
 Value title_filter(const Value& value, const Arguments&) {
   std::string result;
   bool begins = true;
@@ -94,7 +94,7 @@ Value format_filter(const Value& value, const Arguments& arguments) {
   return format_percent(to_text(value), Value(std::move(dict)));
 }
 
-// What int() and float() read; nothing if there is no number.
+// Parses like int() and float(); none if there is no number.
 template <class Number>
 std::optional<Number> read_number(const std::string& text, int base = 10) {
   std::string clean(strip(text));
@@ -169,13 +169,13 @@ Value escape_filter(const Value& value, const Arguments&) {
 Value truncate_filter(const Value& value, const Arguments& arguments) {
   const Value *length = arguments.find(0, "length"), *end = arguments.find(2, "end"),
               *leeway = arguments.find(3, "leeway");
-  const std::int64_t most = length == nullptr ? 255 : length->to_integer();
+  const std::int64_t max = length == nullptr ? 255 : length->to_integer();
   const std::string ending = end == nullptr ? "..." : end->to_string();
   const auto size = static_cast<std::int64_t>(length_of(to_text(value)));
-  if (size <= most + (leeway == nullptr || leeway->is_none() ? 5 : leeway->to_integer()))
+  if (size <= max + (leeway == nullptr || leeway->is_none() ? 5 : leeway->to_integer()))
     return to_text(value);
   std::string cut =
-      slice_of(to_text(value), {}, most - static_cast<std::int64_t>(length_of(ending)), {}).text();
+      slice_of(to_text(value), {}, max - static_cast<std::int64_t>(length_of(ending)), {}).text();
   if (!flag(arguments, 1, "killwords")) cut = cut.substr(0, std::min(cut.rfind(' '), cut.size()));
   return cut + ending;
 }

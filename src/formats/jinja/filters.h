@@ -5,20 +5,19 @@
 
 namespace attend::jinja {
 
-// Error for a name that jinja2 does not know either, and for the few that attend does not.
+// An Error for a name that jinja2 does not know either, and for the few that Attend does not support.
 Value apply_filter(const std::string& name, const Value& value, const Arguments& arguments);
 bool apply_test(const std::string& name, const Value& value, const Arguments& arguments);
 
 using Filter = Value (*)(const Value& value, const Arguments& arguments);
-// Those of sequences; the others are in filters.cpp.
+// Those for sequences; the others are in filters.cpp.
 struct NamedFilter {
   std::string_view name;
   Filter filter;
 };
 const std::vector<NamedFilter>& sequence_filters();
 
-// value.a.0.b, as filters name attributes: "a.0.b" or 0. `otherwise` takes the place of what is undefined on
-// the way.
+// value.a.0.b, as filters name attributes: "a.0.b" or 0. `otherwise` replaces undefined values on the path.
 Value attribute_path(const Value& value, const Value& path, const Value* otherwise = nullptr);
 
 }  // namespace attend::jinja

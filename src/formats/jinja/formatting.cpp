@@ -1,4 +1,4 @@
-// Python's two ways to put values into a string.
+// Python's two ways to format values in a string.
 #include "base/error.h"
 #include "base/utf8.h"
 #include "formats/jinja/operators.h"
@@ -85,7 +85,7 @@ std::string number_text(const Value& value, const Specification& wanted) {
       text = wanted.precision ? fmt::format("{:.{}g}", value.to_number(), precision) : to_text(value);
       break;
     default:
-      fail("expected a way to write a number, found '{}'", type);
+      fail("expected a number format, found '{}'", type);
   }
   if (wanted.sign != '-' && !text.starts_with('-')) text.insert(0, 1, wanted.sign);
   return wanted.thousands ? with_thousands(std::move(text)) : text;
@@ -114,7 +114,7 @@ std::size_t read_count(std::string_view text, std::size_t& at) {
   return count;
 }
 
-// [[fill]align][sign][#][0][width][,][.precision][type]
+// The format is [[fill]align][sign][#][0][width][,][.precision][type]
 Specification read_specification(std::string_view text) {
   Specification wanted;
   std::size_t at = 0;
@@ -146,7 +146,7 @@ Specification read_specification(std::string_view text) {
   return wanted;
 }
 
-// name, 0, name.attribute[key]
+// Such as name, 0, name.attribute[key].
 Value read_field(std::string_view field, const Arguments& arguments, std::size_t& automatic) {
   const std::size_t end = std::min(field.find_first_of(".["), field.size());
   const std::string first(field.substr(0, end));
@@ -255,7 +255,7 @@ std::string format_percent(const std::string& format, const Value& arguments) {
     result += formatted(value, wanted);
     check_size(result.size());
   }
-  // Python takes a list for a mapping here, and a mapping may have more than is asked for.
+  // Python treats a list as a mapping here, and a mapping may have more values than are used.
   const bool mapping = arguments.is(Value::Kind::dict) || arguments.is_undefined() ||
                        (arguments.is_list_or_tuple() && !is_tuple);
   if (!named && used < values.size() && !mapping)

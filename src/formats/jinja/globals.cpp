@@ -1,4 +1,4 @@
-// What every template finds: jinja2's functions, and those of transformers.
+// The global names of every template: jinja2's functions, and those of transformers.
 #include "base/error.h"
 #include "formats/jinja/evaluator.h"
 
@@ -27,7 +27,7 @@ Value make_range(const Arguments& arguments) {
   return Value::sequence(std::move(items));
 }
 
-// What dict() and namespace() are given: a dict or pairs, and names.
+// The arguments of dict() and namespace(): a dict or pairs, and names.
 Dict make_dict(const Arguments& arguments) {
   Dict dict;
   const auto put = [&](const Value& key, const Value& value) {
@@ -44,7 +44,7 @@ Dict make_dict(const Arguments& arguments) {
     }
     for (const Value& pair : items_of(given)) {
       const List items = items_of(pair);
-      if (items.size() != 2) fail("expected pairs to make a dict of, found {}", to_repr(pair));
+      if (items.size() != 2) fail("expected pairs for a dict, found {}", to_repr(pair));
       put(items[0], items[1]);
     }
   }

@@ -28,7 +28,7 @@ std::size_t skip_space(std::string_view text, std::size_t at) {
   return at;
 }
 
-// Line breaks as "\n", and none at the end.
+// Line breaks as "\n", without one at the end.
 std::string unix_lines(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -68,7 +68,7 @@ class Lexer {
     tokens_.push_back({kind, std::move(text), line_of(std::max(at, counted_))});
   }
 
-  // Text up to a tag, and the tag.
+  // Reads the text up to a tag, and the tag.
   void next_part() {
     std::size_t tag = at_;
     while (tag + 1 < text_.size() &&
@@ -95,7 +95,7 @@ class Lexer {
     }
   }
 
-  // What is left of the text before a tag; reads the tag's sign.
+  // Removes white space at the end of the text before a tag; reads the tag's sign.
   std::string_view cut_before_tag(std::string_view data, bool is_block) {
     const char sign = at_ < text_.size() ? text_[at_] : ' ';
     if (sign == '-' || sign == '+') ++at_;
@@ -106,7 +106,7 @@ class Lexer {
     return data;
   }
 
-  // At "%}" or "#}", with the sign in front of it. trim_blocks: the line break behind it belongs to it.
+  // At "%}" or "#}", after its sign. trim_blocks: removes the following line break.
   void end_of_block(char sign, bool has_sign) {
     at_ += 2;
     if (has_sign && sign == '-')
@@ -148,7 +148,7 @@ class Lexer {
   void inside(bool is_block) {
     add(is_block ? Token::Kind::block_begin : Token::Kind::output_begin, "", at_);
     const std::string_view closing = is_block ? "%}" : "}}";
-    std::string open;  // the brackets
+    std::string open;  // open brackets
     for (;;) {
       at_ = skip_space(text_, at_);
       if (at_ == text_.size()) fail("expected '{}', found the template's end", closing);
@@ -231,7 +231,7 @@ class Lexer {
     at_ += two ? 2 : 1;
   }
 
-  // Python's escapes; what is none stays as it is.
+  // Python's escapes; unknown ones stay as they are.
   std::string string_token() {
     const char quote = text_[at_++];
     std::string value;
@@ -275,7 +275,8 @@ class Lexer {
       code = code * base + static_cast<char32_t>(digit);
       ++at_;
     }
-    if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) fail("a string's escape is no character");
+    if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
+      fail("an escape in a string is not a character");
     append_utf8(value, code);
   }
 

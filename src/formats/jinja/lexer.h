@@ -1,4 +1,4 @@
-// A template as tokens: text, and what stands in {{ }} and {% %}.
+// Splits a template into tokens: text, and the contents of {{ }} and {% %}.
 #pragma once
 
 #include <string>
@@ -26,8 +26,8 @@ struct Token {
   std::size_t line = 1;
 };
 
-// As jinja2 does with trim_blocks and lstrip_blocks; comments are gone, {% raw %} is text. Error, with the
-// line, for what no token begins with. The last token is `end`.
+// As in jinja2 with trim_blocks and lstrip_blocks. Comments are removed, {% raw %} is text. An Error, with
+// the line, if no token matches. The last token is `end`.
 std::vector<Token> split_template(std::string_view text);
 
 }  // namespace attend::jinja

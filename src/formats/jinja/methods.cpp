@@ -65,7 +65,7 @@ constexpr std::string_view kDictChanges[] = {"clear", "pop", "popitem", "setdefa
 constexpr std::string_view kListChanges[] = {"append", "clear",  "extend",  "insert",
                                              "pop",    "remove", "reverse", "sort"};
 
-// A method together with its value.
+// A method bound to its value.
 class BoundMethod : public Object {
  public:
   BoundMethod(Value value, Method method) : value_(std::move(value)), method_(method) {}

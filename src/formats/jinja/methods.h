@@ -5,20 +5,20 @@
 
 namespace attend::jinja {
 
-// Nothing where Python has none of this name. What would change the value is undefined, as in transformers'
+// None if Python has no such method. Methods that would change the value are undefined, as in transformers'
 // sandbox.
 std::optional<Value> method_of(const Value& value, const std::string& name);
 
-// Of strings; filters use them as well.
+// For strings; filters also use them.
 std::string stripped(const std::string& text, const Value& characters, bool front, bool end);
 std::string uppercase(const std::string& text);
 std::string capitalized(const std::string& text);
 std::string title_case(const std::string& text);
-// `count` < 0: every `from`.
+// `count` < 0: all occurrences.
 std::string replaced(const std::string& text, const std::string& from, const std::string& to,
                      std::int64_t count);
 std::string centered(const std::string& text, std::int64_t width);
-// Runs of letters, digits and underscores.
+// Counts runs of letters, digits and underscores.
 std::int64_t count_words(const std::string& text);
 
 }  // namespace attend::jinja

@@ -40,7 +40,7 @@ Value compute_integers(std::string_view sign, std::int64_t left, std::int64_t ri
     if (__builtin_mul_overflow(left, right, &result)) fail_overflow();
   } else if (sign == "**") {
     result = integer_power(left, right);
-  } else {  // // and %: towards the smaller one, with the divisor's sign
+  } else {  // // and %: rounded down, with the sign of the divisor
     if (right == 0) fail("division by zero");
     if (right == -1) {
       if (left == INT64_MIN) fail_overflow();
@@ -85,7 +85,7 @@ Value repeated(const Value& whole, std::int64_t count) {
   return Value::sequence(std::move(items), whole.sequence().form);
 }
 
-// What Python's slice.indices() gives.
+// The result of Python's slice.indices().
 struct Range {
   std::int64_t begin, end, step;
 };

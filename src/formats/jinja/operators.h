@@ -1,4 +1,4 @@
-// What operators and indices do, as in Python.
+// Operators and indexing, as in Python.
 #pragma once
 
 #include "formats/jinja/value.h"
@@ -11,10 +11,10 @@ Value negative(const Value& value);
 // == != < <= > >= in, not in
 bool compare(std::string_view sign, const Value& left, const Value& right);
 
-// value.name and value[key]: undefined where there is none, Error for what is undefined itself.
+// value.name and value[key]: undefined if it does not exist; an Error for an undefined value.
 Value attribute_of(const Value& value, const std::string& name);
 Value item_of(const Value& value, const Value& key);
-// value[begin:end:step]; undefined parts are not given.
+// value[begin:end:step]; undefined means not given.
 Value slice_of(const Value& value, const Value& begin, const Value& end, const Value& step);
 
 // format % arguments, and format.format(arguments).

@@ -26,9 +26,9 @@ class StatementParser {
     return std::make_unique<Statement>(Statement{kind, tokens_.line(), std::move(name)});
   }
 
-  // Up to a statement of one of these names, which is read up to its name.
+  // Parses up to a statement with one of these names, including its name.
   Body statements(Names ends) {
-    if (++depth_ > kMaxBlockDepth) fail("line {}: blocks that are nested too deep", tokens_.line());
+    if (++depth_ > kMaxBlockDepth) fail("line {}: blocks are nested too deep", tokens_.line());
     Body body;
     while (!tokens_.at(Token::Kind::end)) {
       if (tokens_.at(Token::Kind::data)) {
@@ -50,7 +50,7 @@ class StatementParser {
     return body;
   }
 
-  // The body of a block whose beginning is read, and the name at its end.
+  // The body of a block after its opening tag, up to the closing name.
   Body block(std::string_view end) {
     tokens_.expect(Token::Kind::block_end, "'%}'");
     Body body = statements({end});
@@ -90,7 +90,7 @@ class StatementParser {
     }
     for (const char* name : {"include", "import", "from", "extends"})
       if (word == name)
-        fail("line {}: expected a template that is whole, found {{% {} %}}, which reads another file",
+        fail("line {}: expected a template in one file, found {{% {} %}}, which reads another file",
              tokens_.line(), word);
     fail("line {}: expected a statement, found '{}'", tokens_.line(), word);
   }
@@ -142,7 +142,7 @@ class StatementParser {
     return made;
   }
 
-  // A macro is called from elsewhere: loops around it are not its own.
+  // A macro is called from elsewhere, so it does not see the loops around it.
   void macro_body(Statement& made, std::string_view end) {
     const int loops = std::exchange(loops_, 0);
     const bool varargs = std::exchange(expressions_.saw_varargs, false);

@@ -1,4 +1,4 @@
-// Tokens into a tree, by jinja2's grammar.
+// Parses tokens into a tree, with jinja2's grammar.
 #pragma once
 
 #include "formats/jinja/tree.h"
@@ -7,7 +7,7 @@
 
 namespace attend::jinja {
 
-// Error, with the line, for what is no template, and for statements that read other files.
+// An Error, with the line, for invalid templates, and for statements that read other files.
 Body parse_template(std::string_view text);
 
 }  // namespace attend::jinja

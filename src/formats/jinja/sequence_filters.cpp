@@ -1,4 +1,4 @@
-// Filters that take sequences apart and put them together.
+// Filters for sequences.
 #include "base/error.h"
 #include "base/python_text.h"
 #include "formats/jinja/filters.h"
@@ -21,7 +21,7 @@ Value lowered_if_text(const Value& value) {
   return value.is_string() ? Value(lowercase(std::string_view(value.text()))) : value;
 }
 
-// What a sequence is sorted or compared by: an attribute, and letters without their case.
+// The sort key of an item: an attribute, and whether case matters.
 struct Key {
   const Value* path;
   bool case_sensitive;
@@ -32,7 +32,7 @@ struct Key {
   }
 };
 
-// The arguments behind the first ones.
+// The arguments after the first `count`.
 Arguments rest_of(const Arguments& arguments, std::size_t count) {
   Arguments rest = arguments;
   rest.values.erase(rest.values.begin(),
@@ -154,7 +154,7 @@ Value map_filter(const Value& value, const Arguments& arguments) {
   const bool by_name = !arguments.values.empty();
   const Value* otherwise = arguments.find(SIZE_MAX, "default");
   const Arguments rest = rest_of(arguments, 1);
-  // As in jinja2, None is as good as an empty sequence here.
+  // As in jinja2, None counts as an empty sequence here.
   for (const Value& each : is_true(value) ? items_of(value) : List()) {
     if (by_name) {
       items.push_back(apply_filter(arguments.values[0].to_string(), each, rest));
@@ -165,7 +165,7 @@ Value map_filter(const Value& value, const Arguments& arguments) {
   return Value::sequence(std::move(items), Value::Form::generator);
 }
 
-// selectattr('name', 'equalto', 'x'), select('string') and their opposites.
+// selectattr('name', 'equalto', 'x'), select('string'), and the opposites.
 template <bool by_attribute, bool wanted>
 Value select_filter(const Value& value, const Arguments& arguments) {
   constexpr std::size_t place = by_attribute ? 1 : 0;
@@ -219,7 +219,7 @@ Value slice_filter(const Value& value, const Arguments& arguments) {
   return Value::sequence(std::move(result), Value::Form::generator);
 }
 
-// Pairs of a key and the items that have it, in the order of the keys.
+// Pairs of a key and its items, in the order of the keys.
 Value groupby_filter(const Value& value, const Arguments& arguments) {
   const Key key{&arguments.get(0, "attribute"), set_to_true(arguments.find(2, "case_sensitive"))};
   Arguments by;

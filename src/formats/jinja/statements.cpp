@@ -37,7 +37,7 @@ class Loop : public Object {
   std::size_t depth() const override { return items_.depth(); }
   bool is_callable() const override { return again != nullptr; }
   Value call(const Arguments& arguments) override {
-    if (!again) fail("expected a loop that is recursive, to call it");
+    if (!again) fail("only a recursive loop can be called");
     return again(arguments.get(0, "iterable"));
   }
 
@@ -276,7 +276,7 @@ Value Evaluator::call_macro(const Statement& macro, Scope& around, const Argumen
   List more;
   for (std::size_t i = macro.parameters.size(); i < given.values.size(); ++i) more.push_back(given.values[i]);
   if (!more.empty() && !macro.takes_more)
-    fail("the macro '{}' takes not more than {} arguments, found {}", name, macro.parameters.size(),
+    fail("the macro '{}' takes at most {} arguments, found {}", name, macro.parameters.size(),
          given.values.size());
   Dict named;
   Value caller = Undefined{"No caller defined"};

@@ -1,4 +1,4 @@
-// The tests of Jinja: what may follow `is`.
+// Jinja's tests, which follow `is`.
 #include "base/error.h"
 #include "base/python_text.h"
 #include "base/utf8.h"
@@ -90,7 +90,7 @@ const std::map<std::string_view, Test> kTests = {
     {"number", [](const Value& v, const Arguments&) { return v.is_number(); }},
     {"odd", is_odd_or_even<true>},
     {"sameas", is_same},
-    // As in jinja2: what has a length and may be indexed, undefined values as well.
+    // As in jinja2: everything with a length and an index, including undefined values.
     {"sequence",
      [](const Value& v, const Arguments&) {
        return is_iterable(v) && (!v.is(Value::Kind::sequence) || v.is_list_or_tuple());

@@ -43,14 +43,14 @@ bool is_lower(char32_t c) {
   return category_of(c) == UTF8PROC_CATEGORY_LL;
 }
 
-// str.isdigit() and the like: every character, and there is one.
+// str.isdigit() and similar: true for every character, and at least one.
 template <bool (*holds)(char32_t)>
 Value all_are(const Value& value, const Arguments&) {
   const std::u32string text = decode_utf8(value.text());
   return !text.empty() && std::ranges::all_of(text, holds);
 }
 
-// str.isupper() and str.islower(): letters that have a case, and there is one.
+// str.isupper() and str.islower(): true for all letters with case, and at least one.
 template <bool (*holds)(char32_t), bool (*opposite)(char32_t)>
 Value cased(const Value& value, const Arguments&) {
   const std::u32string text = decode_utf8(value.text());
@@ -80,7 +80,7 @@ Value strip_method(const Value& value, const Arguments& arguments) {
   return stripped(value.text(), none_or(arguments.find(0, "chars")), front, end);
 }
 
-// At white space; `max` < 0: as often as there is some. What is not split keeps its own.
+// Splits at white space; `max` < 0: everywhere. The rest keeps its white space.
 List split_at_space(std::string_view text, std::int64_t max, bool from_end) {
   std::vector<std::string_view> words = split_words(text);
   List parts;
@@ -153,7 +153,7 @@ Value partition(const Value& value, const Arguments& arguments) {
   return Value::sequence({text.substr(0, found), by, text.substr(found + by.size())}, Value::Form::tuple);
 }
 
-// The part of the text that startswith(x, begin, end) and find(x, begin, end) look at.
+// The part of the text that startswith(x, begin, end) and find(x, begin, end) read.
 std::string part_of(const Value& value, const Arguments& arguments) {
   if (arguments.values.size() < 2) return value.text();
   return slice_of(value, arguments.values[1], none_or(arguments.find(2, "end")), {}).text();
@@ -360,7 +360,7 @@ std::string replaced(const std::string& text, const std::string& from, const std
   std::size_t at = 0;
   for (; count != 0; --count) {
     std::size_t found = text.find(from, at), keep = 0;
-    if (from.empty()) {  // in front of every character, and at the end
+    if (from.empty()) {  // before every character, and at the end
       if (at > text.size()) break;
       found = at;
       keep = at < text.size() ? decode_utf8(text, at).size : 1;
@@ -379,7 +379,7 @@ std::string centered(const std::string& text, std::int64_t width) {
   const std::int64_t missing = width - static_cast<std::int64_t>(decode_utf8(text).size());
   if (missing <= 0) return text;
   check_size(static_cast<std::size_t>(missing));
-  // Python puts the odd one in front where the width is odd.
+  // If the width is odd, Python puts the odd space before the text.
   const auto before = static_cast<std::size_t>(missing / 2 + (missing & width & 1));
   return std::string(before, ' ') + text + std::string(static_cast<std::size_t>(missing) - before, ' ');
 }

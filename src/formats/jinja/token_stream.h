@@ -1,4 +1,4 @@
-// Tokens that are read one after another.
+// Reads tokens one after another.
 #pragma once
 
 #include "base/error.h"

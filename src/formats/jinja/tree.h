@@ -1,4 +1,4 @@
-// A template as a tree.
+// The syntax tree of a template.
 #pragma once
 
 #include "formats/jinja/value.h"
@@ -62,15 +62,15 @@ struct Statement {
   enum class Kind {
     text,        // name
     output,      // expression
-    set,         // target = expression, or target = body as text, through the filters of condition
+    set,         // target = expression, or target = body as text, filtered by condition
     condition,   // branches
     loop,        // for target in expression if condition: body, else otherwise
     macro,       // name(parameters): body
     call,        // {% call(parameters) expression %} body
-    filter,      // body through the filters of expression
+    filter,      // body, filtered by expression
     with,        // assignments; body
-    scope,       // body in a scope of its own: {% block %}
-    generation,  // body, which is what the model is to say
+    scope,       // body in its own scope: {% block %}
+    generation,  // body, which is the assistant's text
     stop,        // name: break or continue
   };
   Kind kind;
@@ -82,7 +82,7 @@ struct Statement {
   std::vector<Parameter> parameters = {};
   std::vector<std::pair<Child, Child>> assignments = {};
   bool recursive = false;
-  bool takes_more = false, takes_more_named = false;  // a macro that asks for varargs, kwargs
+  bool takes_more = false, takes_more_named = false;  // the macro uses varargs, kwargs
 };
 
 }  // namespace attend::jinja

@@ -32,8 +32,7 @@ namespace {
 constexpr std::size_t kMaxValueDepth = 200;
 
 std::size_t deeper(std::size_t depth) {
-  if (depth >= kMaxValueDepth)
-    fail("lists and dicts within each other, deeper than {} levels", kMaxValueDepth);
+  if (depth >= kMaxValueDepth) fail("lists and dicts are nested deeper than {} levels", kMaxValueDepth);
   return depth + 1;
 }
 }  // namespace
@@ -216,7 +215,8 @@ bool less(const Value& left, const Value& right) {
       return left.to_number() < right.to_number();
     return left.to_integer() < right.to_integer();
   }
-  if (left.is_string() && right.is_string()) return left.text() < right.text();  // as code points, in UTF-8
+  // UTF-8 sorts like code points
+  if (left.is_string() && right.is_string()) return left.text() < right.text();
   if (left.is_list_or_tuple() && right.is_list_or_tuple() && left.sequence().form == right.sequence().form) {
     const List &a = left.items(), &b = right.items();
     for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
@@ -258,12 +258,13 @@ WorkLimit::~WorkLimit() {
 }
 
 void charge(std::size_t work) {
-  if (work > work_left) fail("a template that takes too long: it has done more than templates need");
+  if (work > work_left) fail("the template takes too long: it has done more work than templates need");
   work_left -= work;
 }
 
 void check_size(std::size_t size) {
-  if (size > kMaxSize) fail("a template that makes more than {} characters or items at once", kMaxSize);
+  if (size > kMaxSize)
+    fail("the template makes a text or list with more than {} characters or items", kMaxSize);
 }
 
 std::size_t checked_product(std::size_t size, std::size_t count) {

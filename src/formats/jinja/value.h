@@ -1,4 +1,4 @@
-// What a template computes with: Python's values, as far as templates meet them.
+// The values of a template: Python's, as far as templates need them.
 #pragma once
 
 #include "formats/json.h"
@@ -25,13 +25,13 @@ struct Arguments {
   List values;
   std::vector<std::pair<std::string, Value>> named;
 
-  // The argument in this place or of this name; null: it is not given.
+  // The argument at this index or with this name; null: not given.
   const Value* find(std::size_t place, std::string_view name) const;
-  // The same; Error where it is not given.
+  // The same; an Error if it is not given.
   const Value& get(std::size_t place, std::string_view name) const;
 };
 
-// What has attributes or can be called: macros, methods, namespaces, loops.
+// Values with attributes, and callable values: macros, methods, namespaces, loops.
 class Object {
  public:
   virtual ~Object() = default;
@@ -39,19 +39,19 @@ class Object {
   virtual std::optional<Value> attribute(const std::string& name) const;
   virtual bool is_callable() const { return false; }
   virtual Value call(const Arguments& arguments);
-  virtual std::size_t depth() const { return 0; }  // of values within each other that it holds
+  virtual std::size_t depth() const { return 0; }  // the depth of nested values that it holds
 };
 
 struct Undefined {
-  std::string message;  // why, for errors
+  std::string message;  // the reason, for errors
 };
 struct None {};
 
-// Strings, lists and dicts are shared and never change: transformers' sandbox is immutable as well.
+// Strings, lists and dicts are shared and never change, because transformers' sandbox is immutable.
 class Value {
  public:
   enum class Kind { undefined, none, boolean, integer, real, string, sequence, dict, object };
-  // What kind of sequence: only lists and tuples have an order to index, a generator can be read once.
+  // The kind of a sequence: only lists and tuples can be indexed; a generator can be read once.
   enum class Form { list, tuple, view, generator };
   struct Sequence {
     Form form;
@@ -72,7 +72,7 @@ class Value {
       : depth_(value->depth()), data_(std::shared_ptr<Object>(std::move(value))) {}
   static Value sequence(List items, Form form = Form::list);
   static Value from_json(const Json& json);
-  // What `| safe` makes: jinja2's Markup. What is added to it is escaped for HTML.
+  // The result of `| safe`: jinja2's Markup. Text added to it is escaped for HTML.
   static Value markup(std::string text);
   bool is_markup() const { return markup_; }
 
@@ -84,7 +84,7 @@ class Value {
   bool is_number() const { return is(Kind::boolean) || is(Kind::integer) || is(Kind::real); }
   bool is_list_or_tuple() const;
 
-  // These take a value of that kind.
+  // For a value of that kind only.
   bool boolean() const { return std::get<bool>(data_); }
   const std::string& text() const { return *std::get<std::shared_ptr<const std::string>>(data_); }
   const Sequence& sequence() const { return std::get<Sequence>(data_); }
@@ -93,13 +93,13 @@ class Value {
   const std::shared_ptr<Object>& object() const { return std::get<std::shared_ptr<Object>>(data_); }
   const Undefined& undefined() const { return std::get<Undefined>(data_); }
 
-  // Error for another kind. A boolean is an integer and a number, as in Python.
+  // An Error for another kind. A boolean is an integer and a number, as in Python.
   std::int64_t to_integer() const;
   double to_number() const;
   const std::string& to_string() const;
 
-  std::string type() const;  // as Python calls it: 'str', 'NoneType'
-  // Of values within each other. It is limited, since much recurs over them.
+  std::string type() const;  // Python's name: 'str', 'NoneType'
+  // The depth of nested values. It is limited, because much code recurses over them.
   std::size_t depth() const { return depth_; }
 
  private:
@@ -110,7 +110,7 @@ class Value {
       data_;
 };
 
-// A function of C++ that a template can call.
+// A C++ function that a template can call.
 class Function : public Object {
  public:
   explicit Function(std::function<Value(const Arguments&)> function) : function_(std::move(function)) {}
@@ -122,13 +122,13 @@ class Function : public Object {
   std::function<Value(const Arguments&)> function_;
 };
 
-// bool(value), len(value); list(value), which empties a generator.
+// bool(value), len(value); list(value), which exhausts a generator.
 bool is_true(const Value& value);
 std::size_t length_of(const Value& value);
 List items_of(const Value& value);
 
 bool equal(const Value& left, const Value& right);
-// left < right; Error for what has no order.
+// left < right; an Error for values without an order.
 bool less(const Value& left, const Value& right);
 bool contains(const Value& whole, const Value& value);
 const Value* find(const Dict& dict, const Value& key);
@@ -137,7 +137,7 @@ const Value* find(const Dict& dict, const Value& key);
 std::string to_text(const Value& value);
 std::string to_repr(const Value& value);
 
-// With & < > ' " as HTML writes them.
+// Escapes & < > ' " for HTML.
 std::string escaped(std::string text);
 
 struct JsonStyle {
@@ -148,8 +148,8 @@ struct JsonStyle {
 // json.dumps(value).
 std::string to_json(const Value& value, const JsonStyle& style);
 
-// What a template may do in one rendering; a hostile one ends with an Error. Counts for the thread, while it
-// lives.
+// Limits the work of one rendering; a hostile template ends with an Error. Applies to this thread while it
+// exists.
 class WorkLimit {
  public:
   explicit WorkLimit(std::size_t work);
@@ -160,13 +160,13 @@ class WorkLimit {
  private:
   std::size_t before_;
 };
-// So much of it is done.
+// Counts this much work as done.
 void charge(std::size_t work);
 
-// No string or list that a template makes may be larger than this: a hostile one ends with an Error.
+// The largest string or list that a template may make: a hostile template ends with an Error.
 inline constexpr std::size_t kMaxSize = std::size_t{1} << 24;
 void check_size(std::size_t size);
-// `size` times `count`; Error if that is too large.
+// `size` times `count`; an Error if that is too large.
 std::size_t checked_product(std::size_t size, std::size_t count);
 
 }  // namespace attend::jinja

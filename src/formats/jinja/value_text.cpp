@@ -15,7 +15,7 @@ namespace {
 std::string real_text(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  std::string text = fmt::format("{}", value);  // the shortest, with an exponent where Python has one
+  std::string text = fmt::format("{}", value);  // the shortest form, with an exponent where Python writes one
   if (text.find_first_not_of("-0123456789") == text.npos) text += ".0";
   return text;
 }

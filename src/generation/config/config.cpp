@@ -15,30 +15,30 @@ void check_ids(std::span<const std::int64_t> ids, std::int64_t vocabulary, const
       fail("{}: {} is outside the model's vocabulary of {} tokens", name, id, vocabulary);
 }
 
-void check_range(double value, double least, double most, const char* name) {
-  if (!(value >= least && value <= most))
-    fail("{}: expected a number from {} to {}, found {}", name, least, most, value);
+void check_range(double value, double min, double max, const char* name) {
+  if (!(value >= min && value <= max))
+    fail("{}: expected a number from {} to {}, found {}", name, min, max, value);
 }
 
 void check_id(const std::optional<std::int64_t>& id, std::int64_t vocabulary, const char* name) {
   if (id) check_ids({&*id, 1}, vocabulary, name);
 }
 
-void check_least(double value, double least, const char* name) {
-  if (!(value >= least) || !std::isfinite(value))
-    fail("{}: expected a number of at least {}, found {}", name, least, value);
+void check_min(double value, double min, const char* name) {
+  if (!(value >= min) || !std::isfinite(value))
+    fail("{}: expected a number of at least {}, found {}", name, min, value);
 }
 
 // `least` itself is not allowed.
-void check_above(double value, double least, const char* name, const char* hint = "") {
-  if (!(value > least) || !std::isfinite(value))
-    fail("{}: expected a number above {}, found {}{}", name, least, value, hint);
+void check_above(double value, double min, const char* name, const char* hint = "") {
+  if (!(value > min) || !std::isfinite(value))
+    fail("{}: expected a number above {}, found {}{}", name, min, value, hint);
 }
 
-// Scores are float32. A larger setting could make an infinite one of a score that is none.
+// Scores are float32. A larger setting could turn a finite score into an infinite one.
 constexpr double kLargestChange = 1e30;
 
-// What scores are multiplied with or divided by.
+// For settings that multiply or divide scores.
 void check_factor(double value, const char* name) {
   check_above(value, 0, name);
   if (value < 1 / kLargestChange || value > kLargestChange)
@@ -66,7 +66,7 @@ void GenerationConfig::check(std::int64_t vocabulary) const {
   check_range(presence_penalty, -kLargestChange, kLargestChange, "presence_penalty");
   check_range(frequency_penalty, -kLargestChange, kLargestChange, "frequency_penalty");
   check_factor(encoder_repetition_penalty, "encoder_repetition_penalty");
-  check_least(dry.multiplier, 0, "dry_multiplier");
+  check_min(dry.multiplier, 0, "dry_multiplier");
   check_above(dry.base, 0, "dry_base");
   if (!std::isfinite(length_penalty)) fail("length_penalty: expected a number, found {}", length_penalty);
   for (const auto& word : bad_words_ids) check_ids(word, vocabulary, "bad_words_ids");
@@ -114,15 +114,15 @@ void GenerationConfig::check_sampling() const {
   check_above(typical_p, 0, "typical_p");
   check_range(epsilon_cutoff, 0, 1, "epsilon_cutoff");
   check_range(eta_cutoff, 0, 1, "eta_cutoff");
-  check_least(dynatemp_range, 0, "dynatemp_range");
-  check_least(dynatemp_exponent, 0, "dynatemp_exponent");
+  check_min(dynatemp_range, 0, "dynatemp_range");
+  check_min(dynatemp_exponent, 0, "dynatemp_exponent");
   check_range(xtc_probability, 0, 1, "xtc_probability");
   check_range(xtc_threshold, 0, 1, "xtc_threshold");
 }
 
 void GenerationConfig::check_mirostat() const {
   check_above(mirostat.surprise, 0, "mirostat_tau");
-  check_least(mirostat.rate, 0, "mirostat_eta");
+  check_min(mirostat.rate, 0, "mirostat_eta");
   if (!do_sample || num_beams > 1)
     fail("mirostat: it is about tokens that are drawn one at a time; set do_sample and leave out num_beams");
   if (top_p < 1 || min_p || typical_p < 1 || epsilon_cutoff > 0 || eta_cutoff > 0 || xtc_probability > 0)
@@ -189,7 +189,7 @@ void GenerationConfig::check_form() const {
 
 void GenerationConfig::check_guidance() const {
   check_range(guidance_scale, -kLargestChange, kLargestChange, "guidance_scale");
-  // The original mixes up the beams' histories there, so that there is nothing to agree with.
+  // The original mixes up the beams' histories there, so there is no correct result to compare with.
   if (num_beams > 1 || is_contrastive())
     fail(
         "guidance_scale: expected neither num_beams nor penalty_alpha beside it; leave out these or the "
@@ -220,7 +220,7 @@ std::int64_t GenerationConfig::texts_at_a_time() const {
 }
 
 std::int64_t GenerationConfig::padding() const {
-  // As the original has it: its beam search takes a pad of 0 for none, and without eos does not use it.
+  // As in the original: its beam search treats a pad of 0 as none, and ignores it without eos.
   if (num_beams > 1 && !ranks_without_ends())
     return eos_token_id.empty() ? -1 : pad_token_id.value_or(0) != 0 ? *pad_token_id : eos_token_id[0];
   return pad_token_id ? *pad_token_id : eos_token_id.empty() ? 0 : eos_token_id[0];

@@ -1,4 +1,4 @@
-// Reading a GenerationConfig from the fields of a generation_config.json.
+// Reads a GenerationConfig from the fields of a generation_config.json.
 #include "base/error.h"
 #include "base/log.h"
 #include "generation/config/config.h"
@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t kMost = std::int64_t{1} << 31;
 
-// Fields that change the result and that we cannot honour, with the value at which they do nothing (null
-// always does nothing).
+// Unsupported fields that change the result, with the value at which they have no effect (null never has an
+// effect).
 struct Unsupported {
   const char* name;
   Json neutral;
@@ -28,7 +28,7 @@ const std::vector<Unsupported>& unsupported_fields() {
   return fields;
 }
 
-// Fields that say nothing about which tokens come out.
+// Fields that do not affect the tokens.
 constexpr std::string_view kWithoutEffect[] = {"transformers_version",
                                                "_from_model_config",
                                                "_commit_hash",
@@ -48,7 +48,7 @@ constexpr std::string_view kWithoutEffect[] = {"transformers_version",
                                                "assistant_lookbehind",
                                                "target_lookbehind"};
 
-// Reads fields into members where they are given, and keeps the names of all that it was asked for.
+// Reads given fields into members, and remembers the names of all known fields.
 class Reader {
  public:
   explicit Reader(const Fields& fields) : fields_(fields) {}
@@ -81,7 +81,7 @@ class Reader {
   void flag(std::string_view name, bool& to, bool otherwise) {
     if (given(name)) to = fields_.flag({name}, otherwise);
   }
-  // Of another form: `make` gives the value, or nothing if it is no such thing.
+  // For other types: `make` returns the value, or none if it is invalid.
   template <class To, class Make>
   void other(std::string_view name, To& to, const To& otherwise, std::string_view expected, Make make) {
     if (!given(name)) return;
@@ -131,7 +131,7 @@ std::optional<std::vector<Ids>> make_lists_of_ids(const Json& value) {
   return lists;
 }
 
-// Each word a list of ids or, where there are several phrases for it, a list of such lists.
+// Each word is a list of ids or, if it has several phrases, a list of such lists.
 std::optional<std::vector<ForcedWord>> make_forced_words(const Json& value) {
   if (!value.is_array() || value.empty()) return {};
   std::vector<ForcedWord> words;
@@ -225,14 +225,14 @@ GenerationConfig GenerationConfig::of(const PretrainedModel& model) {
   if (!model.generation_config().empty())
     config.apply(Fields(model.generation_config(), "generation_config.json"), false);
   else
-    config.read(model.config());  // which has other fields as well
-  // In a model's files the default is no choice: the original then counts 20 new tokens.
+    config.read(model.config());  // it has other fields as well
+  // In a model's files the default does not count as a setting: the original then generates 20 new tokens.
   if (config.max_length == default_max_length) config.max_length.reset();
   return config;
 }
 
 void GenerationConfig::apply(const Fields& fields, bool strict) {
-  const ErrorScope scope(strict ? ErrorKind::call : ErrorKind::model);  // the caller's, or a file's
+  const ErrorScope scope(strict ? ErrorKind::call : ErrorKind::model);  // the caller's fields, or a file's
   for (const std::string& name : read(fields)) {
     if (strict) fail("{}: {} is not a field of a generation config", fields.source(), shown(Json(name)));
     warn("{}: {} is not a field we know; it has no effect", fields.source(), shown(Json(name)));

@@ -10,7 +10,7 @@
 namespace attend {
 namespace {
 
-// Generator.manual_seed of Python: any 64 bits.
+// Like Python's Generator.manual_seed: any 64 bits.
 Generator generator(std::uint64_t seed) {
   return ops::detail::createCPUGenerator(seed);
 }
@@ -29,12 +29,12 @@ std::uint64_t as_seed(Wide number) {
   return static_cast<std::uint64_t>(rest < 0 ? rest + divisor : rest);
 }
 
-// Of torch's integers, which overflow.
+// With torch's integers, which overflow.
 std::int64_t product(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
-// Never negative, as Python's.
+// Never negative, like Python's.
 std::size_t remainder(std::int64_t number, std::int64_t divisor) {
   const std::int64_t rest = number % divisor;
   return static_cast<std::size_t>(rest < 0 ? rest + divisor : rest);
@@ -54,7 +54,7 @@ void put_significance(WatermarkCount& count, double chances, double expected) {
   count.p = std::erfc(count.z / std::sqrt(2.0)) / 2;
 }
 
-// As the original's WatermarkDetector counts.
+// Counts like the original's WatermarkDetector.
 WatermarkCount count_green(const GreenListWatermark& watermark, std::int64_t vocabulary,
                            std::span<const std::int64_t> ids) {
   const GreenLists lists(watermark);
@@ -71,7 +71,7 @@ WatermarkCount count_green(const GreenListWatermark& watermark, std::int64_t voc
   return count;
 }
 
-// The mean of the bits, without places whose context has come before.
+// The mean of the bits, without positions whose context has occurred before.
 WatermarkCount count_ones(const SynthIdWatermark& watermark, std::span<const std::int64_t> ids) {
   const SynthIdBits synth_id(watermark);
   const auto before = static_cast<std::size_t>(watermark.ngram_length - 1);
@@ -102,10 +102,10 @@ std::vector<std::int64_t> GreenLists::at(std::span<const std::int64_t> tokens,
   if (watermark_.by_candidate) {
     const auto entry = [&](std::int64_t token) { return table_[remainder(token, std::ssize(table_))] + 1; };
     const auto width = std::min(static_cast<std::size_t>(watermark_.context_width), tokens.size());
-    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    std::int64_t min = std::numeric_limits<std::int64_t>::max();
     for (const std::int64_t token : tokens.last(width))
-      least = std::min(least, product(product(watermark_.key, entry(token)), entry(tokens.back())));
-    seed = least;
+      min = std::min(min, product(product(watermark_.key, entry(token)), entry(tokens.back())));
+    seed = min;
   }
   std::vector<std::int64_t> green = permutation(vocabulary, as_seed(seed));
   green.resize(static_cast<std::size_t>(static_cast<double>(vocabulary) * watermark_.ratio));

@@ -1,4 +1,4 @@
-// Reading a watermarking_config.
+// Reads a watermarking_config.
 #include "base/error.h"
 #include "formats/json.h"
 #include "generation/config/watermark.h"
@@ -27,22 +27,22 @@ Watermark make_green_list(const Fields& fields) {
 }
 
 Watermark make_synth_id(const Fields& fields) {
-  constexpr std::int64_t kMostNumbers = std::int64_t{1} << 24;
+  constexpr std::int64_t kMaxNumbers = std::int64_t{1} << 24;
   SynthIdWatermark watermark;
   watermark.ngram_length = fields.integer({"ngram_len"}, {}, 1, 1024);
   watermark.keys = fields.integers({"keys"});
   if (watermark.keys.empty() || watermark.keys.size() > 1024)
     fail("{}: keys: expected 1 to 1024 of them, found {}", fields.source(), watermark.keys.size());
   watermark.context_history =
-      fields.integer({"context_history_size"}, watermark.context_history, 1, kMostNumbers);
+      fields.integer({"context_history_size"}, watermark.context_history, 1, kMaxNumbers);
   watermark.table_seed = fields.integer({"sampling_table_seed"}, watermark.table_seed, -kAny, kAny);
-  watermark.table_size = fields.integer({"sampling_table_size"}, watermark.table_size, 1, kMostNumbers);
+  watermark.table_size = fields.integer({"sampling_table_size"}, watermark.table_size, 1, kMaxNumbers);
   watermark.skip_first_ngrams = fields.flag({"skip_first_ngram_calls"}, false);
   watermark.uniform = fields.flag({"debug_mode"}, false);
   return watermark;
 }
 
-// Error for a field that the original would not take.
+// An Error for a field that the original would reject.
 void check_names(const Fields& fields, std::span<const std::string_view> names) {
   for (const auto& [name, value] : fields.json().items())
     if (std::ranges::find(names, name) == names.end())

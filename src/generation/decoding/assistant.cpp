@@ -8,7 +8,7 @@ namespace {
 const PretrainedModel& checked(const PretrainedModel& assistant, const Transformer& network,
                                bool same_tokens) {
   check_generates(assistant);
-  if (rereads(assistant.network()->spec()))
+  if (lacks_kv_cache(assistant.network()->spec()))
     fail("{}: {} reads its text again at every step, too slow for an assistant", assistant.config().source(),
          assistant.architecture());
   const std::int64_t
@@ -34,9 +34,9 @@ void Assistant::check(const Prompt& prompt) const {
   if (!is_foreign()) decoder_.check(prompt);
 }
 
-std::unique_ptr<Guesser> Assistant::guesser(const Prompt& prompt, std::int64_t most) {
-  if (!is_foreign()) return std::make_unique<DraftModel>(most, decoder_, prompt);
-  return std::make_unique<ForeignDraft>(most, decoder_, config_, *options_.tokenizers,
+std::unique_ptr<Guesser> Assistant::guesser(const Prompt& prompt, std::int64_t max) {
+  if (!is_foreign()) return std::make_unique<DraftModel>(max, decoder_, prompt);
+  return std::make_unique<ForeignDraft>(max, decoder_, config_, *options_.tokenizers,
                                         *options_.assistant_tokenizers, prompt);
 }
 

@@ -7,28 +7,28 @@
 
 namespace attend {
 
-// Models and tokenizers stay the caller's.
+// The caller owns models and tokenizers.
 struct AssistantOptions {
   const PretrainedModel* model = nullptr;  // null: no assistant
-  // Both or neither: with them its tokens may be others than those of the model that it guesses for, and text
-  // goes back and forth between the tokenizers of both.
+  // Both or neither: with them, the draft model may have another vocabulary, and text is converted between
+  // the two tokenizers.
   const TokenizerPair *tokenizers = nullptr, *assistant_tokenizers = nullptr;
 };
 
 class Assistant {
  public:
-  // For the texts of `network`. Error unless it reads and writes what that does.
+  // For texts of `network`. An Error unless both have compatible inputs and outputs.
   Assistant(const Transformer& network, const AssistantOptions& options);
-  // Error for a prompt that it cannot read.
+  // An Error for a prompt that it cannot read.
   void check(const Prompt& prompt) const;
-  // Guesses at most `most` tokens at a time.
-  std::unique_ptr<Guesser> guesser(const Prompt& prompt, std::int64_t most);
+  // Proposes at most `most` tokens at a time.
+  std::unique_ptr<Guesser> guesser(const Prompt& prompt, std::int64_t max);
 
  private:
   bool is_foreign() const { return options_.assistant_tokenizers != nullptr; }
 
   AssistantOptions options_;
-  GenerationConfig config_;  // of the small model
+  GenerationConfig config_;  // of the draft model
   PagedDecoder decoder_;
 };
 

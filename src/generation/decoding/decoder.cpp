@@ -1,7 +1,7 @@
 #include "generation/decoding/decoder.h"
 
 #include "generation/decoding/paged_decoder.h"
-#include "generation/decoding/rereading_decoder.h"
+#include "generation/decoding/uncached_decoder.h"
 #include "models/generates.h"
 #include "models/pretrained_model.h"
 #include "tensor/parallel.h"
@@ -14,7 +14,7 @@ namespace {
 std::int64_t pages_within(const PretrainedModel& model, const CacheLimit& limit) {
   const std::int64_t page_bytes = PagedDecoder::page_bytes(model);
   const std::int64_t given = std::max(limit.bytes, limit.tokens);
-  std::int64_t pages = std::numeric_limits<std::int32_t>::max();  // that have a number
+  std::int64_t pages = std::numeric_limits<std::int32_t>::max();  // page numbers have 32 bits
   if (limit.bytes > 0) pages = std::min(pages, limit.bytes / page_bytes);
   if (limit.tokens > 0) pages = std::min(pages, limit.tokens / PagedCache::kPageRows);
   if (given > 0 && pages < 1)
@@ -38,7 +38,7 @@ void check_generates(const PretrainedModel& model) {
     fail("{}: {} cannot generate text: that takes a decoder with a language-model head",
          model.config().source(), model.architecture());
   if (model.cache_format() == CacheFormat::float32) return;
-  if (rereads(network->spec()))
+  if (lacks_kv_cache(network->spec()))
     fail("{}: {} reads its text again instead of keeping keys and values: there is no cache to be {}",
          model.config().source(), model.architecture(), name(model.cache_format()));
   if (!on_kernels(network->decoder->embeddings->tokens))
@@ -47,7 +47,7 @@ void check_generates(const PretrainedModel& model) {
 }
 
 std::unique_ptr<Decoder> make_decoder(const PretrainedModel& model, const CacheLimit& limit) {
-  if (rereads(model.network()->spec())) return std::make_unique<RereadingDecoder>(model);
+  if (lacks_kv_cache(model.network()->spec())) return std::make_unique<UncachedDecoder>(model);
   return std::make_unique<PagedDecoder>(model, pages_within(model, limit));
 }
 

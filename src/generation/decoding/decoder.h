@@ -10,22 +10,22 @@ namespace attend {
 
 class PretrainedModel;
 
-// What a text begins with: the prompt of a decoder, or the source that an encoder reads.
+// The start of a text: the prompt of a decoder, or the source that an encoder reads.
 struct Prompt {
-  std::vector<std::int64_t> ids;  // none of an image
-  // Where each id stands in the source or prompt; empty: 0, 1, 2, ...
+  std::vector<std::int64_t> ids;  // empty for an image
+  // The position of each id in the source or prompt; empty: 0, 1, 2, ...
   std::vector<std::int64_t> positions;
-  // A decoder's prompt as it stands in a padded batch, padding included, if it came from one. The model never
-  // sees the padding, but the original counts it as part of the length and as tokens that have occurred.
-  // Empty: `ids`.
+  // A decoder's prompt with the padding of its padded batch, if it came from one. The model never sees the
+  // padding, but the original counts it as part of the length and as tokens that have occurred. Empty: `ids`.
   std::vector<std::int64_t> row;
-  // What a decoder with an encoder has written already, from its start token on; empty: only that.
+  // For a decoder with an encoder: the tokens written already, including its start token; empty: only the
+  // start token.
   std::vector<std::int64_t> written = {};
-  // With GenerationConfig::guidance_scale: what the text is led away from; empty: the prompt's last token.
+  // For GenerationConfig::guidance_scale: the negative prompt; empty: the prompt's last token.
   std::vector<std::int64_t> negative = {};
-  // The one of the model's adapters with which the text is read and goes on; -1: none; absent: all of them.
+  // The model's adapter for this text; -1: none; absent: all of them.
   std::optional<std::int64_t> adapter = {};
-  // [channels, height, width] float32: what an encoder of images reads.
+  // [channels, height, width] float32: input of an image encoder.
   Tensor image = {};
 };
 
@@ -34,19 +34,20 @@ class Decoder {
   using Sequence = PagedCache::Sequence;
   virtual ~Decoder() = default;
 
-  // Error if the model cannot read it.
+  // An Error if the model cannot read it.
   virtual void check(const Prompt& prompt) const = 0;
   // New texts, one for each prompt.
   virtual std::vector<Sequence> add(std::span<const Prompt* const> prompts) = 0;
   virtual Sequence fork(Sequence sequence) = 0;
   virtual void release(Sequence sequence) = 0;
 
-  // One pass over all texts that go on. Each reads its tokens (one or more) behind those it has read already.
+  // One pass over all running texts. Each reads its tokens (one or more) after those that it has read
+  // already.
   struct Feed {
     Sequence sequence;
     std::span<const std::int64_t> tokens;
-    std::size_t scored = 1;  // how many of them, the last ones, get scores of what follows
-    // If not null: gets the last hidden states of all of them, [tokens, d], float32 on the CPU.
+    std::size_t scored = 1;  // the number of its last tokens after which scores are returned
+    // If not null: receives the last hidden states of all its tokens, [tokens, d], float32 on the CPU.
     Tensor* hidden = nullptr;
     // Positions as the model counts them, instead of as the original's generate() does, which counts from 0
     // for RoBERTa too.
@@ -65,12 +66,12 @@ class Decoder {
   // Does it read the padding of a prompt's row too, as the original does?
   virtual bool reads_padding() const { return false; }
 
-  // The memory for keys and values, in pages of PagedCache::kPageRows tokens. A decoder that keeps none has
-  // no limit and takes nothing.
+  // The memory for keys and values, in pages of PagedCache::kPageRows tokens. A decoder without a KV cache
+  // has no limit and uses none.
   virtual std::int64_t max_pages() const { return 0; }  // 0: no limit
   virtual std::int64_t pages_in_use() const { return 0; }
-  // The most that so many texts behind a prompt take, each with so many tokens of the decoder, the prompt's
-  // included. The same whatever else is going on, and from any thread.
+  // The most pages that `texts` texts after a prompt can use, with `tokens` decoder tokens each, including
+  // the prompt. Does not depend on other texts; callable from any thread.
   virtual std::int64_t pages_at_most(const Prompt& /*prompt*/, std::int64_t /*tokens*/,
                                      std::int64_t /*texts*/) const {
     return 0;
@@ -89,18 +90,18 @@ class Decoder {
   virtual std::int64_t known_tokens(const Feed& /*feed*/) const { return 0; }
 };
 
-// How much memory keys and values may take; 0: not said. Both said: the smaller counts. Nothing said: half of
-// the machine's memory.
+// The memory limit of keys and values; 0: not set. If both are set, the smaller counts; if none, half of the
+// machine's memory.
 struct CacheLimit {
   std::int64_t bytes = 0, tokens = 0;
 };
 
-bool generates(const PretrainedModel& model);  // text, token by token
-// Error, with the model's config.json and architecture, unless it can generate text, with its cache as it is
-// to be.
+bool generates(const PretrainedModel& model);  // generates text, token by token
+// An Error, with the model's config.json and architecture, unless it can generate text, with its cache in the
+// requested format.
 void check_generates(const PretrainedModel& model);
 
-// The one that suits a model that generates. Error for a limit that not one page fits in.
+// The decoder for a model that generates. An Error for a limit below one page.
 std::unique_ptr<Decoder> make_decoder(const PretrainedModel& model, const CacheLimit& limit);
 
 }  // namespace attend

@@ -5,8 +5,8 @@
 namespace attend {
 namespace {
 
-// What has been read cannot be forgotten, and the last tokens of a text may become others when it goes on: so
-// many are read anew each time.
+// What was read cannot be forgotten, and the last tokens of a text may change when it continues: this many
+// are read again each time.
 constexpr std::size_t kUnsure = 8;
 
 std::vector<std::int64_t> ids_of(const Tokenizer& tokenizer, const std::string& text, bool special_tokens) {
@@ -18,7 +18,7 @@ std::string text_of(const Tokenizer& tokenizer, std::span<const std::int64_t> id
   return tokenizer.decode(std::vector<TokenId>(ids.begin(), ids.end()), /*skip_special_tokens=*/true);
 }
 
-// Half a character at the end stands for nothing yet.
+// Removes incomplete characters at the end.
 void drop_broken_end(std::string& text) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
   while (text.ends_with(kReplacement)) text.resize(text.size() - kReplacement.size());
@@ -26,9 +26,9 @@ void drop_broken_end(std::string& text) {
 
 }  // namespace
 
-ForeignDraft::ForeignDraft(std::int64_t most, PagedDecoder& decoder, const GenerationConfig& config,
+ForeignDraft::ForeignDraft(std::int64_t max, PagedDecoder& decoder, const GenerationConfig& config,
                            const TokenizerPair& own, const TokenizerPair& foreign, const Prompt& prompt)
-    : Guesser(most), decoder_(&decoder), config_(&config), own_(&own), foreign_(&foreign) {
+    : Guesser(max), decoder_(&decoder), config_(&config), own_(&own), foreign_(&foreign) {
   if (decoder.has_encoder()) {
     prompt_.ids = ids_of(*foreign.source, text_of(*own.source, prompt.ids), true);
     decoder.check(prompt_);
@@ -63,7 +63,7 @@ std::vector<std::int64_t> ForeignDraft::guess(std::span<const std::int64_t> text
 
   const Ids now = ids_of(*own_->target, said, false),
             then = ids_of(*own_->target, said + after.substr(before.size()), false);
-  if (std::ranges::mismatch(now, then).in1 != now.end()) return {};  // the text's own tokens would be others
+  if (std::ranges::mismatch(now, then).in1 != now.end()) return {};  // the text's own tokens would differ
   return {then.begin() + std::ssize(now),
           then.begin() + std::ssize(now) +
               static_cast<std::ptrdiff_t>(std::min(count, then.size() - now.size()))};

@@ -11,8 +11,8 @@ namespace attend {
 
 class ForeignDraft : public Guesser {
  public:
-  // The decoder and the config, of the small model, and both tokenizers stay the caller's.
-  ForeignDraft(std::int64_t most, PagedDecoder& decoder, const GenerationConfig& config,
+  // The caller owns the decoder and the config, which are the draft model's, and both tokenizers.
+  ForeignDraft(std::int64_t max, PagedDecoder& decoder, const GenerationConfig& config,
                const TokenizerPair& own, const TokenizerPair& foreign, const Prompt& prompt);
   ~ForeignDraft() override;
   std::vector<std::int64_t> guess(std::span<const std::int64_t> text, std::size_t count) override;
@@ -20,13 +20,13 @@ class ForeignDraft : public Guesser {
  private:
   using Ids = std::vector<std::int64_t>;
   void begin();
-  // At most `count` of the small model's tokens behind these.
+  // At most `count` of the draft model's tokens after these.
   Ids continuation(const Ids& ids, std::size_t count);
 
   PagedDecoder* decoder_;
   const GenerationConfig* config_;
   const TokenizerPair *own_, *foreign_;
-  Prompt prompt_;               // in the small model's tokens
+  Prompt prompt_;               // in the draft model's tokens
   Decoder::Sequence sequence_;  // has read the beginning of the text
   Ids read_;                    // by sequence_
 };

@@ -18,8 +18,8 @@ std::vector<std::int64_t> PromptLookup::guess(std::span<const std::int64_t> text
   return {};
 }
 
-DraftModel::DraftModel(std::int64_t most, PagedDecoder& decoder, const Prompt& prompt)
-    : Guesser(most), decoder_(&decoder) {
+DraftModel::DraftModel(std::int64_t max, PagedDecoder& decoder, const Prompt& prompt)
+    : Guesser(max), decoder_(&decoder) {
   const Prompt* prompts[] = {&prompt};
   sequence_ = decoder.add(prompts)[0];
 }

@@ -7,47 +7,46 @@ namespace attend {
 
 class Guesser {
  public:
-  // `most`: so many tokens at a time.
-  explicit Guesser(std::int64_t most) : most_(static_cast<std::size_t>(most)) {}
+  // `most`: the number of tokens at a time.
+  explicit Guesser(std::int64_t max) : max_(static_cast<std::size_t>(max)) {}
   virtual ~Guesser() = default;
   Guesser(const Guesser&) = delete;
   Guesser& operator=(const Guesser&) = delete;
 
-  std::size_t most() const { return most_; }
-  // At most `count` tokens that may follow `text`, perhaps none. From one call to the next the text only
-  // grows.
+  std::size_t max_tokens() const { return max_; }
+  // At most `count` tokens that may follow `text`, perhaps none. From call to call the text only grows.
   virtual std::vector<std::int64_t> guess(std::span<const std::int64_t> text, std::size_t count) = 0;
 
  private:
-  std::size_t most_;
+  std::size_t max_;
 };
 
-// What the decoder finds likeliest when the sequence has read these tokens as well.
+// The decoder's likeliest next token after the sequence has also read these tokens.
 std::int64_t likeliest(Decoder& decoder, Decoder::Sequence sequence, std::span<const std::int64_t> tokens);
 
-// What followed the last tokens where they first came: of the last `ngram` tokens, or as many as have come
-// before (Saxena 2023, "prompt lookup decoding").
+// Proposes what followed the first earlier occurrence of the last `ngram` tokens, or of fewer (Saxena 2023,
+// "prompt lookup decoding").
 class PromptLookup : public Guesser {
  public:
-  PromptLookup(std::int64_t most, std::int64_t ngram)
-      : Guesser(most), ngram_(static_cast<std::size_t>(ngram)) {}
+  PromptLookup(std::int64_t max, std::int64_t ngram)
+      : Guesser(max), ngram_(static_cast<std::size_t>(ngram)) {}
   std::vector<std::int64_t> guess(std::span<const std::int64_t> text, std::size_t count) override;
 
  private:
   std::size_t ngram_;
 };
 
-// What a smaller model with the same tokens finds likeliest.
+// Proposes the likeliest tokens of a smaller model with the same vocabulary.
 class DraftModel : public Guesser {
  public:
-  // The decoder, the small model's, stays the caller's.
-  DraftModel(std::int64_t most, PagedDecoder& decoder, const Prompt& prompt);
+  // The caller owns the decoder, which is the draft model's.
+  DraftModel(std::int64_t max, PagedDecoder& decoder, const Prompt& prompt);
   ~DraftModel() override;
   std::vector<std::int64_t> guess(std::span<const std::int64_t> text, std::size_t count) override;
 
  private:
   PagedDecoder* decoder_;
-  Decoder::Sequence sequence_;  // has read the beginning of the text, and never a guess
+  Decoder::Sequence sequence_;  // has read the beginning of the text, and never draft tokens
 };
 
 }  // namespace attend

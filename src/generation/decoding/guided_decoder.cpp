@@ -55,7 +55,7 @@ Tensor GuidedDecoder::step(std::span<const Feed> feeds) {
   }
   if (guided.empty()) return decoder_->step(feeds);
 
-  const Tensor scores = decoder_->step(all);  // [rows and, behind them, the shadows' rows, V]
+  const Tensor scores = decoder_->step(all);  // [rows, then the shadows' rows; V]
   std::int64_t shadow_row = rows;
   for (const auto& [shadow, first, count] : guided) {
     const Tensor given = scores.narrow(0, first, count);

@@ -9,14 +9,14 @@
 
 namespace attend {
 
-// Another decoder, whose texts may be guided.
+// Wraps another decoder; its texts may be guided.
 class GuidedDecoder : public Decoder {
  public:
   explicit GuidedDecoder(std::unique_ptr<Decoder> decoder) : decoder_(std::move(decoder)) {}
 
   // For a text that has read nothing yet: the scores of `sequence` become log-probabilities, negative + scale
-  // * (given - negative), where `negative` are those behind that prompt. The decoder must score several
-  // tokens at a time and have no encoder.
+  // * (given - negative), where `negative` are those after the negative prompt. The decoder must support
+  // several scored tokens and have no encoder.
   void guide(Sequence sequence, double scale, std::vector<std::int64_t> negative_prompt,
              std::optional<std::int64_t> adapter = {});
 
@@ -49,7 +49,7 @@ class GuidedDecoder : public Decoder {
     double scale;
     std::vector<std::int64_t> unread;  // the negative prompt, until it has been read
   };
-  // What the shadow reads while the text reads this.
+  // The shadow's feed for a feed of its text.
   static Feed feed_of(const Shadow& shadow, const Feed& feed);
 
   std::unique_ptr<Decoder> decoder_;

@@ -18,7 +18,7 @@ CacheShape shape_of(const PretrainedModel& model) {
           .format = model.cache_format()};
 }
 
-// How many keys a query sees at most, where every layer has a window; else 0.
+// The largest number of keys that a query sees, if every layer has a window; else 0.
 std::int64_t window_of(const StackSpec& decoder) {
   std::int64_t largest = 0;
   for (const LayerSpec& layer : decoder.layers) {
@@ -29,14 +29,14 @@ std::int64_t window_of(const StackSpec& decoder) {
   return largest;
 }
 
-// Prompts that are images of one size, one behind the other: [B, channels, height, width].
+// Joins prompts that are images of one size: [B, channels, height, width].
 Tensor stack_images(std::span<const Prompt* const> prompts) {
   std::vector<Tensor> images;
   for (const Prompt* prompt : prompts) images.push_back(prompt->image);
   return ops::stack(images);
 }
 
-// Keys and values follow from the adapter as well (PagedCache::add).
+// Keys and values also depend on the adapter (PagedCache::add).
 std::uint64_t kind_of(std::optional<std::int64_t> adapter) {
   return adapter ? static_cast<std::uint64_t>(*adapter + 2) : 0;
 }
@@ -110,12 +110,12 @@ void PagedDecoder::add_with_sources(std::span<const Prompt* const> prompts,
           set_source(sequences[i], sources.back());
           cache_.extend(sources.back(), read.batch.offsets.length(std::ssize(sources) - 1));
         }
-        network->decoder->remember(network->bridged(read.hidden, pass), read.batch.offsets, cache_, sources,
-                                   pass);
+        network->decoder->project_kv(network->bridged(read.hidden, pass), read.batch.offsets, cache_, sources,
+                                     pass);
       });
 }
 
-// Makes the sequence: it has read nothing yet and has no source.
+// Creates the sequence: it has read nothing yet and has no source.
 void PagedDecoder::begin(Sequence& sequence, const Prompt& prompt, std::uint64_t kind,
                          std::vector<std::int64_t> positions) {
   sequence = cache_.add(kind);
@@ -130,7 +130,7 @@ void PagedDecoder::for_each_network(
     const std::function<void(Transformer&, const std::vector<std::size_t>&)>& work) const {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), 0);
-  // Those of one adapter next to each other, so that its rows are one product.
+  // Texts with the same adapter are next to each other, so that their rows are one product.
   std::ranges::stable_sort(order, {}, adapter_of);
   std::vector<std::pair<Transformer, std::vector<std::size_t>>> groups;
   for (const std::size_t i : order) {
@@ -171,7 +171,7 @@ HiddenText PagedDecoder::encode_images(Transformer& network, std::span<const Pro
     lengths.push_back(source_length(*prompt));
     all.resize(all.size() + static_cast<std::size_t>(lengths.back()), prompt->adapter);
   }
-  for (std::size_t begin = 0, end = 0; begin < prompts.size(); begin = end) {  // those of one size together
+  for (std::size_t begin = 0, end = 0; begin < prompts.size(); begin = end) {  // images of one size together
     adapters.clear();
     for (; end < prompts.size() && prompts[end]->image.sizes() == prompts[begin]->image.sizes(); ++end)
       adapters.resize(adapters.size() + static_cast<std::size_t>(lengths[end]), prompts[end]->adapter);
@@ -228,9 +228,9 @@ std::int64_t PagedDecoder::pages_at_most(const Prompt& prompt, std::int64_t toke
   const std::int64_t length = source_length(prompt);
   const std::int64_t source = has_encoder() ? PagedCache::pages_of(length) : 0,
                      common = has_encoder() ? 0 : length / PagedCache::kPageRows;
-  // One more while a page that texts share is copied for one of them.
+  // One more page, while a shared page is copied for one text.
   const std::int64_t before = network_of(prompt.adapter)->decoder->virtual_rows(prompt.adapter);
-  // With windows, texts come to hold pages of their own alone.
+  // With windows, each text ends up with pages of its own.
   const std::int64_t all = texts * PagedCache::pages_of(before + tokens) - (texts - 1) * common,
                      in_windows =
                          texts * cache_.pages_of(before + (has_encoder() ? 1 : length), before + tokens);
@@ -276,7 +276,7 @@ std::int64_t PagedDecoder::known_tokens(const Feed& feed) const {
 
 Tensor PagedDecoder::step(std::span<const Feed> feeds) {
   std::vector<Tensor> parts;                       // the scores of each network's feeds
-  std::vector<std::int64_t> places(feeds.size());  // where the scores of each begin
+  std::vector<std::int64_t> places(feeds.size());  // where each feed's scores begin
   std::int64_t all = 0;
   try {
     for_each_network(
@@ -323,7 +323,7 @@ Tensor PagedDecoder::read(Transformer& network, std::span<const Feed> feeds) {
     row_adapters.resize(ids.size(), adapter_of_[static_cast<std::size_t>(feed.sequence)]);
     scored_adapters.resize(scored.size(), adapter_of_[static_cast<std::size_t>(feed.sequence)]);
     cache_.extend(feed.sequence, lengths.back());
-    // A prompt further on in this pass can share it already: each layer writes all keys before it reads any.
+    // A later prompt in this pass can already share it: each layer writes all keys before it reads any.
     if (is_prompt) cache_.publish(feed.sequence, whole);
     use.sequences.push_back(feed.sequence);
     if (has_encoder()) use.sources.push_back(source_of_[feed.sequence]);

@@ -15,7 +15,7 @@ class PagedDecoder : public Decoder {
   static std::int64_t page_bytes(const PretrainedModel& model);
 
   void check(const Prompt& prompt) const override;
-  // Sources are encoded at once, a decoder's prompt is the first step's tokens.
+  // Sources are encoded immediately; a decoder's prompt is read in its first step.
   std::vector<Sequence> add(std::span<const Prompt* const> prompts) override;
   Sequence fork(Sequence sequence) override;
   void release(Sequence sequence) override;
@@ -51,21 +51,21 @@ class PagedDecoder : public Decoder {
     return feed.counts_positions ? network_->decoder->embeddings->first_position() : 0;
   }
   bool reads_images() const { return network_->reads_images(); }
-  // How many rows the encoder makes of a prompt; without one, of how many tokens it is, virtual ones
-  // included.
+  // The number of rows that the encoder makes from a prompt; without an encoder, its number of tokens,
+  // including virtual ones.
   std::int64_t source_length(const Prompt& prompt) const;
-  // What computes a text of this adapter.
+  // The network for texts with this adapter.
   Transformer network_of(std::optional<std::int64_t> adapter) const {
     return model_.with_adapter(adapter).network();
   }
-  // work(network, numbers) for those of `count` texts that it computes, in the order of their adapters, for
-  // each network that computes any.
+  // Calls work(network, indices) for each network that computes some of `count` texts, with the indices of
+  // these texts in the order of their adapters.
   void for_each_network(std::size_t count,
                         const std::function<std::optional<std::int64_t>(std::size_t)>& adapter_of,
                         const std::function<void(Transformer&, const std::vector<std::size_t>&)>& work) const;
   HiddenText encode_texts(Transformer& network, std::span<const Prompt* const> prompts, Pass& pass) const;
   HiddenText encode_images(Transformer& network, std::span<const Prompt* const> prompts, Pass& pass) const;
-  // What the decoder reads of a feed: in front of a text's first tokens its virtual ones.
+  // The tokens that the decoder reads for a feed: before a text's first tokens come its virtual ones.
   std::vector<std::int64_t> tokens_of(const Feed& feed) const;
   Tensor read(Transformer& network, std::span<const Feed> feeds);
   void add_with_sources(std::span<const Prompt* const> prompts, std::vector<Sequence>& sequences);
@@ -74,7 +74,7 @@ class PagedDecoder : public Decoder {
   void set_source(Sequence sequence, Sequence source);
   void set_adapter(Sequence sequence, std::optional<std::int64_t> adapter);
   void set_positions(Sequence sequence, std::vector<std::int64_t> positions);
-  // Of a row of its keys and values, as the prompt's positions have it and those behind them go on.
+  // The position of a row of its keys and values, from the prompt's positions and their continuation.
   std::int64_t position(Sequence sequence, std::int64_t row) const;
 
   PretrainedModel model_;

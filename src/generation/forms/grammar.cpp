@@ -13,7 +13,7 @@
 
 #include <xgrammar/xgrammar.h>
 
-// XGrammar calls these (XGRAMMAR_LOG_CUSTOMIZE).
+// XGrammar calls these functions (XGRAMMAR_LOG_CUSTOMIZE).
 namespace xgrammar {
 
 [[noreturn]] void LogFatalImpl(const std::string& file, int line, const std::string& message);
@@ -24,7 +24,7 @@ void LogFatalImpl(const std::string&, int, const std::string& message) {
 }
 
 void LogMessageImpl(const std::string&, int, int level, const std::string& message) {
-  constexpr int kWarning = 2;  // 1 is what nobody needs to know
+  constexpr int kWarning = 2;  // level 1 is information
   if (level >= kWarning) attend::warn("{}", message);
 }
 
@@ -47,7 +47,7 @@ const char* name_of(TextForm::Kind kind) {
   return "";
 }
 
-// A token that goes on with a word is not written so where a text begins with it ("##ing").
+// A token that continues a word is not written like that at the beginning of a text ("##ing").
 std::vector<bool> find_continuations(const Tokenizer& tokenizer, std::int64_t vocabulary) {
   const std::string prefix = tokenizer.continuing_subword_prefix();
   std::vector<bool> found(static_cast<std::size_t>(vocabulary), false);
@@ -57,7 +57,7 @@ std::vector<bool> find_continuations(const Tokenizer& tokenizer, std::int64_t vo
   return found;
 }
 
-// Is some token's space left out where nothing stands in front of it, or behind it?
+// Whether a token's space is dropped at the beginning or the end of a text.
 struct LostSpaces {
   bool first = false, last = false;
 
@@ -138,17 +138,17 @@ xgrammar::Grammar read(const TextForm& form) {
 }  // namespace
 
 struct Grammar::State {
-  // How far one text has come.
+  // The state of one text.
   struct Reading {
     xgrammar::GrammarMatcher matcher;
-    std::vector<std::int64_t> text = {};  // what it has accepted
+    std::vector<std::int64_t> text = {};  // the accepted tokens
   };
 
   xgrammar::CompiledGrammar compiled;
   std::int64_t vocabulary;
   std::vector<bool> never_first;  // tokens
   std::mutex mutex;
-  // Texts are asked for again with one token more, so what has been read of them is kept; the latest last.
+  // A text is checked again with one more token, so states of texts are kept; the latest is last.
   std::deque<Reading> readings;
   static constexpr std::size_t kMostReadings = 256;
 
@@ -172,7 +172,7 @@ struct Grammar::State {
     return compiler.CompileGrammar(parts.size() == 1 ? parts[0] : xgrammar::Grammar::Concat(parts));
   }
 
-  // The reading from which it is least far to `text`, or a new one.
+  // The state that is nearest to `text`, or a new one.
   Reading take(std::span<const std::int64_t> text) {
     const std::lock_guard lock(mutex);
     auto best = readings.end();

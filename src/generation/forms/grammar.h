@@ -11,7 +11,7 @@
 
 namespace attend {
 
-// What a whole text must be, without its prompt.
+// The required form of a whole text, without its prompt.
 struct TextForm {
   enum class Kind {
     json_schema,  // https://json-schema.org; json_schema.h says what of it texts can be kept to
@@ -26,18 +26,19 @@ struct TextForm {
   bool operator==(const TextForm&) const = default;
 };
 
-// A form, compiled for the tokens of a vocabulary by XGrammar (Dong et al. 2024, arXiv:2411.15100). Any
-// number of threads may ask one grammar.
+// A form, compiled for the tokens of a vocabulary by XGrammar (Dong et al. 2024, arXiv:2411.15100).
+// Thread-safe.
 class Grammar {
  public:
-  // Error for a form that is none. A text may begin with a space that the tokenizer's decoder leaves out (or,
-  // likewise, end with one). `ends`: the tokens with which a complete text ends; at least one.
+  // An Error for an invalid form. A text may begin with a space that the tokenizer's decoder drops (or end
+  // with one). `ends`: the tokens that end a complete text; at least one.
   Grammar(const TextForm& form, const Tokenizer& tokenizer, std::int64_t vocabulary,
           std::span<const std::int64_t> ends);
   ~Grammar();
 
-  // Rules out (-infinity) every token that cannot come after `text`, without the prompt: all of them if the
-  // text is of no such form itself, or is over. Error if the text could go on, but not with any one token.
+  // Excludes (-infinity) every token that cannot come after `text`, without the prompt: all of them if the
+  // text itself does not match, or is complete. An Error if the text could continue, but not with any single
+  // token.
   void apply(std::span<float> scores, std::span<const std::int64_t> text) const;
 
  private:

@@ -19,11 +19,11 @@ constexpr std::string_view kSchemas[] = {"additionalProperties", "unevaluatedPro
 constexpr std::string_view kLists[] = {"prefixItems", "anyOf", "oneOf", "allOf"};
 constexpr std::string_view kByName[] = {"properties", "$defs", "definitions"};
 
-// In a class of a regular expression: what JSON has to escape. No digit may stand behind \x1f: XGrammar would
-// read it as one more.
+// In a class of a regular expression: the characters that JSON must escape. No digit may follow \x1f, because
+// XGrammar would read it as part of the number.
 constexpr std::string_view kEscaped = R"(\x00-\x1f"\\)";
 
-// A pattern that matches the same strings but those with characters of kEscaped, and is as long as it takes.
+// Rewrites a pattern so that it matches the same strings except those with characters of kEscaped.
 class Pattern {
  public:
   static std::string without_escaped(const std::string& pattern) { return Pattern(pattern).rewrite(); }
@@ -51,7 +51,7 @@ class Pattern {
   }
 
   void copy_escape() {
-    if (at_ == pattern_.size()) return void(result_ += '\\');  // XGrammar says what is wrong
+    if (at_ == pattern_.size()) return void(result_ += '\\');  // XGrammar reports the error
     const char c = pattern_[at_++];
     if (std::string_view("\\nrtfv0xuc").find(c) != std::string_view::npos)
       refuse(fmt::format("\\{}", c));
@@ -98,7 +98,7 @@ class Pattern {
   const std::string& pattern_;
   std::size_t at_ = 0;
   bool in_class_ = false;
-  std::optional<char> last_;  // in a class: with what a range may begin
+  std::optional<char> last_;  // in a class: the possible start of a range
   std::string result_;
 };
 
@@ -108,15 +108,15 @@ void rewrite_length(Json& schema) {
     if (schema.contains(other))
       fail("texts cannot be kept to a length and a {} at once; leave out one of them", other);
   const Fields fields(schema, "the schema");
-  const std::int64_t least = fields.integer({"minLength"}, 0, 0);
-  const std::optional<std::int64_t> most = fields.maybe_integer({"maxLength"}, least);
+  const std::int64_t min = fields.integer({"minLength"}, 0, 0);
+  const std::optional<std::int64_t> max = fields.maybe_integer({"maxLength"}, min);
   schema.erase("minLength");
   schema.erase("maxLength");
   schema["pattern"] =
-      fmt::format("^[^{}]{{{},{}}}$", kEscaped, least, most ? std::to_string(*most) : std::string());
+      fmt::format("^[^{}]{{{},{}}}$", kEscaped, min, max ? std::to_string(*max) : std::string());
 }
 
-// Whatever is no schema at all is XGrammar's to refuse. The JSON reader has bounded the depth.
+// XGrammar rejects what is no schema at all. The JSON reader has limited the depth.
 void rewrite(Json& schema) {
   if (!schema.is_object()) return;
   for (const std::string_view keyword : kUnknown)

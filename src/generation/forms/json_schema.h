@@ -7,10 +7,10 @@
 
 namespace attend {
 
-// The same schema in a form of which XGrammar makes nothing but JSON that is valid under it; not all of it,
-// as strings of a pattern or a length are without what JSON has to escape. oneOf stays, and is read as anyOf.
-// Error for what is no JSON, for a keyword of https://json-schema.org/draft/2020-12 that texts could not be
-// kept to, and for a pattern that needs such characters.
+// The same schema in a form for which XGrammar generates only valid JSON. It may allow less: strings with a
+// pattern or a length have no characters that JSON must escape. oneOf stays, and is treated like anyOf. An
+// Error for invalid JSON, for a keyword of https://json-schema.org/draft/2020-12 that cannot be enforced, and
+// for a pattern that needs such characters.
 std::string readable_json_schema(std::string_view schema);
 
 }  // namespace attend

@@ -19,12 +19,12 @@ StopStrings::StopStrings(std::vector<std::string> strings, const Tokenizer* toke
 
 bool StopStrings::completed_by(std::span<const std::int64_t> tokens, std::int64_t new_tokens) const {
   if (strings_.empty() || tokens.empty()) return false;
-  // A token is one byte at least, so a string reaches over longest_ tokens at most. One more stands in front,
-  // since some decoders write the first token of a text without its space.
+  // A token is at least one byte, so a string spans at most longest_ tokens. One more token is included,
+  // because some decoders write the first token of a text without its space.
   const auto tail = tokens.last(std::min(tokens.size(), longest_ + 1));
   const std::vector<TokenId> ids(tail.begin(), tail.end());
   const std::string text = tokenizer_->decode(ids);
-  // How much of the text there was without the last `count` tokens: what both have in common.
+  // The length of the text without the last `count` tokens: the common prefix of both.
   const auto known_without = [&](std::size_t count) {
     const std::string before = tokenizer_->decode(std::span(ids).first(ids.size() - count));
     return static_cast<std::size_t>(std::ranges::mismatch(text, before).in1 - text.begin());

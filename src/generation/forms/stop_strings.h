@@ -11,16 +11,15 @@ namespace attend {
 
 class StopStrings {
  public:
-  // Where a string may begin: also in the prompt, as transformers has it, or only after it, as OpenAI's API
-  // has it.
+  // Where a string may begin: also in the prompt, as in transformers, or only after it, as in OpenAI's API.
   enum class Scope { whole_text, new_text };
 
   StopStrings() = default;  // none
-  // The tokenizer stays the caller's. Error for an empty string, or if there is no tokenizer.
+  // The caller owns the tokenizer. An Error for an empty string, or without a tokenizer.
   StopStrings(std::vector<std::string> strings, const Tokenizer* tokenizer, Scope scope = Scope::whole_text);
 
   bool empty() const { return strings_.empty(); }
-  // Does the last token complete one of the strings? The token may go on after it. The last `new_tokens`
+  // Whether the last token completes one of the strings; it may continue after it. The last `new_tokens`
   // tokens are not the prompt's.
   bool completed_by(std::span<const std::int64_t> tokens, std::int64_t new_tokens) const;
 

@@ -30,7 +30,7 @@ class OwnRule : public LogitsProcessor {
  public:
   explicit OwnRule(ScoreRule rule) : rule_(std::move(rule)) {}
   void apply(std::span<float> scores, const ProcessorContext& context) const override {
-    arg_max(scores);  // fails where they are not numbers, which would be the model's fault
+    arg_max(scores);  // fails for NaN, which would be the model's fault
     rule_(context.number, context.tokens, scores);
     if (std::ranges::any_of(scores, [](float score) { return std::isnan(score); }))
       throw Error("a rule of the caller made scores that are not numbers (NaN)", ErrorKind::call);

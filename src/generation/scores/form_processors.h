@@ -6,10 +6,10 @@
 
 namespace attend {
 
-// `forced`: the second token is forced; the text begins behind it.
+// `forced`: the second token is forced; the text begins after it.
 Processor text_form(std::shared_ptr<const Grammar> grammar, bool forced);
 Processor own_rule(ScoreRule rule);
-// Error where other processors have ruled out all that the form allows. Beams may well come to such an end.
+// An Error if other processors have excluded everything that the form allows. Beams may reach such an end.
 Processor something_left();
 
 }  // namespace attend

@@ -27,7 +27,8 @@ void Mirostat::truncate(std::span<float> scores) const {
   for (std::size_t i = std::max<std::size_t>(kept, 1); i < order.size(); ++i) scores[order[i]] = kNever;
 }
 
-// The paper's algorithm 1: as many as a Zipf distribution with the exponent of the likeliest ones would need.
+// The paper's algorithm 1: as many as a Zipf distribution with the exponent of the likeliest tokens would
+// need.
 std::size_t Mirostat::first_version(std::span<const double> p, std::size_t vocabulary) const {
   constexpr std::size_t kLikeliest = 100;
   double products = 0, squares = 0;
@@ -38,21 +39,22 @@ std::size_t Mirostat::first_version(std::span<const double> p, std::size_t vocab
   }
   const double exponent = products / squares, over = exponent - 1;
   const double n = static_cast<double>(vocabulary);
-  const double k = std::pow(over * std::exp2(most_) / (1 - std::pow(n, -over)), 1 / exponent);
-  // Not a number: all are equally likely, or too few to tell.
+  const double k = std::pow(over * std::exp2(max_surprise_) / (1 - std::pow(n, -over)), 1 / exponent);
+  // NaN: all are equally likely, or there are too few to tell.
   return std::isnan(k) ? p.size() : static_cast<std::size_t>(std::clamp(k, 1.0, n));
 }
 
-// Algorithm 2: those whose surprise is at most mu.
+// Algorithm 2: tokens with a surprise of at most mu.
 std::size_t Mirostat::second_version(std::span<const double> p) const {
-  const auto surprising = std::ranges::find_if(p, [&](double one) { return -std::log2(one) > most_; });
+  const auto surprising =
+      std::ranges::find_if(p, [&](double one) { return -std::log2(one) > max_surprise_; });
   return static_cast<std::size_t>(surprising - p.begin());
 }
 
 void Mirostat::learn(std::span<const float> scores, std::int64_t token) {
   if (target_.version == 0) return;
   const double surprise = -static_cast<double>(log_probability(scores, token)) / std::numbers::ln2;
-  most_ -= target_.rate * (surprise - target_.surprise);
+  max_surprise_ -= target_.rate * (surprise - target_.surprise);
 }
 
 }  // namespace attend

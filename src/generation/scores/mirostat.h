@@ -9,14 +9,14 @@
 
 namespace attend {
 
-// What it knows of one text.
+// The state of one text.
 class Mirostat {
  public:
-  explicit Mirostat(const MirostatTarget& target) : target_(target), most_(2 * target.surprise) {}
+  explicit Mirostat(const MirostatTarget& target) : target_(target), max_surprise_(2 * target.surprise) {}
 
-  // scores [V] of the next token. Without a version neither this nor learn() does anything.
+  // scores [V] of the next token. Without a version neither this nor learn() has an effect.
   void truncate(std::span<float> scores) const;
-  // The token was drawn from these scores.
+  // Adapts to the token that was drawn from these scores.
   void learn(std::span<const float> scores, std::int64_t token);
 
  private:
@@ -25,7 +25,7 @@ class Mirostat {
   std::size_t second_version(std::span<const double> probabilities) const;
 
   MirostatTarget target_;
-  double most_;  // the paper's mu
+  double max_surprise_;  // the paper's mu
 };
 
 }  // namespace attend

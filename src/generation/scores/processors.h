@@ -15,32 +15,32 @@
 
 namespace attend {
 
-// The numbers of a float32 tensor that lies in one piece; they live as long as it does.
+// The elements of a contiguous float32 tensor; valid as long as the tensor exists.
 inline std::span<const float> row_scores(const Tensor& t) {
   return {t.const_data<float>(), static_cast<std::size_t>(t.numel())};
 }
 
 class Grammar;
 
-// What a processor knows of the text that it continues.
+// What a processor knows about the text.
 struct ProcessorContext {
-  std::span<const std::int64_t> tokens;  // the prompt and what has come since; never empty
+  std::span<const std::int64_t> tokens;  // the prompt and the tokens since; never empty
   LengthLimits limits;
-  // What the encoder read or, in a decoder that stands alone, the prompt; as in `Prompt::row`.
+  // The encoder's input or, for a decoder without an encoder, the prompt; as in `Prompt::row`.
   std::span<const std::int64_t> source = {};
-  std::span<const std::int64_t> others = {};  // what other groups of beams have chosen in this step
-  double chance = 0;                          // in [0, 1), for processors that leave something to it
-  std::size_t number = 0;                     // of the prompt
+  std::span<const std::int64_t> others = {};  // tokens that other groups of beams have chosen in this step
+  double chance = 0;                          // random number in [0, 1), for processors that need one
+  std::size_t number = 0;                     // index of the prompt
 };
 
-// A caller's own rule, as transformers' LogitsProcessor and prefix_allowed_tokens_fn: changes the scores [V]
-// of the token after `tokens`, which are the prompt (a decoder with an encoder: the start token) and what has
-// come since. `number`: of the prompt, from 0. Called from several threads at once. What it throws ends the
-// request.
+// A caller's own rule, like transformers' LogitsProcessor and prefix_allowed_tokens_fn: changes the scores
+// [V] of the token after `tokens`, which are the prompt (a decoder with an encoder: the start token) and the
+// tokens since. `number`: index of the prompt, from 0. Called from several threads at once. An exception ends
+// the request.
 using ScoreRule =
     std::function<void(std::size_t number, std::span<const std::int64_t> tokens, std::span<float> scores)>;
 
-// One kind of change. Has no state: the same object serves any number of texts and threads at once.
+// One kind of change. Stateless: one object serves any number of texts and threads at once.
 class LogitsProcessor {
  public:
   virtual ~LogitsProcessor() = default;
@@ -50,19 +50,19 @@ class LogitsProcessor {
 
 using Processor = std::unique_ptr<const LogitsProcessor>;
 
-// The same numbers as a tensor [V], for torch's own arithmetic.
+// The same numbers as a tensor [V], for torch's arithmetic.
 Tensor tensor_of(std::span<float> scores);
 
-// Token ids may come from anywhere: those outside the vocabulary have no score.
+// Token ids may have any value: those outside the vocabulary have no score.
 inline void forbid(std::span<float> scores, std::int64_t token) {
   if (token >= 0 && token < static_cast<std::int64_t>(scores.size())) scores[token] = kNever;
 }
 
 class LogitsProcessors {
  public:
-  // Those that `config` asks for, in the order of the original.
+  // The processors for `config`, in the order of the original.
   LogitsProcessors() = default;
-  // `grammar` is the form of the config, compiled; null if it has none. `rule` may be empty.
+  // `grammar`: the compiled form of the config; null if it has none. `rule` may be empty.
   explicit LogitsProcessors(const GenerationConfig& config, std::shared_ptr<const Grammar> grammar = nullptr,
                             ScoreRule rule = {});
 

@@ -10,7 +10,7 @@ namespace {
 
 using TokenSpan = std::span<const std::int64_t>;
 
-// Every token of `seen` once.
+// Penalizes every token in `seen` once.
 void penalize(std::span<float> scores, TokenSpan seen, float penalty) {
   std::vector<std::int64_t> tokens(seen.begin(), seen.end());
   std::ranges::sort(tokens);
@@ -22,7 +22,7 @@ void penalize(std::span<float> scores, TokenSpan seen, float penalty) {
   }
 }
 
-// Forbids what follows, somewhere in `where`, the last size - 1 tokens of the text.
+// Forbids tokens that follow an occurrence of the text's last size - 1 tokens in `where`.
 void forbid_ngrams(std::span<float> scores, TokenSpan text, TokenSpan where, std::size_t size) {
   if (text.size() + 1 < size) return;
   const TokenSpan last = text.last(size - 1);
@@ -52,7 +52,7 @@ class EncoderRepetitionPenalty : public LogitsProcessor {
   float penalty_;
 };
 
-// As OpenAI's API has it: of the new text alone.
+// As in OpenAI's API: counts only the new text.
 class CountPenalty : public LogitsProcessor {
  public:
   CountPenalty(double presence, double frequency)
@@ -107,8 +107,8 @@ class EncoderNoRepeatNGram : public LogitsProcessor {
   std::size_t size_;
 };
 
-// Don't repeat yourself, as llama.cpp has it: where the end of the text has come before, what followed it
-// then loses the more, the longer that repetition is.
+// llama.cpp's "don't repeat yourself": if the end of the text has occurred before, the token that followed it
+// loses the more, the longer that repetition is.
 class Dry : public LogitsProcessor {
  public:
   explicit Dry(const DryPenalty& settings) : settings_(settings) {}
@@ -117,17 +117,17 @@ class Dry : public LogitsProcessor {
     TokenSpan text = context.tokens;
     if (settings_.range >= 0)
       text = text.last(std::min(text.size(), static_cast<std::size_t>(settings_.range)));
-    // A repetition does not reach back over a breaker.
+    // A repetition does not extend back across a breaker.
     const std::size_t unbroken = static_cast<std::size_t>(
         std::ranges::find_if(text.rbegin(), text.rend(), [&](std::int64_t token) { return breaks(token); }) -
         text.rbegin());
-    std::map<std::int64_t, std::size_t> longest;  // by the token that would go on with the repetition
+    std::map<std::int64_t, std::size_t> longest;  // by the token that would continue the repetition
     const std::vector<std::size_t> lengths = repeated_ends(text);
     for (std::size_t i = 0; i + 1 < text.size(); ++i) {
       const std::size_t length = std::min(lengths[i], unbroken);
       if (length < static_cast<std::size_t>(settings_.allowed_length) || length == 0) continue;
-      std::size_t& most = longest[text[i + 1]];
-      most = std::max(most, length);
+      std::size_t& max = longest[text[i + 1]];
+      max = std::max(max, length);
     }
     for (const auto& [token, length] : longest) {
       if (token < 0 || token >= static_cast<std::int64_t>(scores.size())) continue;
@@ -142,14 +142,14 @@ class Dry : public LogitsProcessor {
     return std::ranges::find(settings_.sequence_breaker_ids, token) != settings_.sequence_breaker_ids.end();
   }
 
-  // result[i]: how many tokens up to and with text[i] equal the last tokens of the text. This is the Z
+  // result[i]: how many tokens up to and including text[i] equal the last tokens of the text. This is the Z
   // function of the reversed text (Gusfield 1997), so the time is linear.
   static std::vector<std::size_t> repeated_ends(TokenSpan text) {
     const std::size_t n = text.size();
     const auto reversed = [&](std::size_t i) { return text[n - 1 - i]; };
     std::vector<std::size_t> result(n, 0);
     const auto of = [&](std::size_t i) -> std::size_t& { return result[n - 1 - i]; };
-    std::size_t left = 0, right = 0;  // the match that reaches furthest
+    std::size_t left = 0, right = 0;  // the match that reaches farthest
     for (std::size_t i = 1; i < n; ++i) {
       std::size_t& length = of(i);
       if (i < right) length = std::min(right - i, of(i - left));

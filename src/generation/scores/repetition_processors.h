@@ -6,12 +6,12 @@
 namespace attend {
 
 Processor repetition_penalty(double penalty);
-Processor encoder_repetition_penalty(double penalty);  // above 1: tokens of the source are likelier
-// Of tokens of the new text: once, and for each time that they have come.
+Processor encoder_repetition_penalty(double penalty);  // above 1: tokens of the source become likelier
+// For tokens of the new text: once, and once per occurrence.
 Processor presence_and_frequency_penalty(double presence, double frequency);
-Processor diversity_penalty(double penalty);  // for what other groups of beams say at the same place
+Processor diversity_penalty(double penalty);  // for tokens of other groups of beams at the same position
 Processor no_repeat_ngram(std::int64_t size);
-Processor encoder_no_repeat_ngram(std::int64_t size);  // none of the source's n-grams
+Processor encoder_no_repeat_ngram(std::int64_t size);  // none of the source's n-grams occur
 Processor dry(const DryPenalty& settings);
 
 }  // namespace attend

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kLanes = 32;
 
-// Settings that would make such numbers are refused before (GenerationConfig::check, processors).
+// Settings that would cause such numbers were rejected before (GenerationConfig::check, processors).
 [[noreturn]] void fail_not_finite(const char* what) {
   throw Error(fmt::format("the model's scores are {}: its weights are damaged or have overflowed (attend "
                           "inspect --check-values looks for such weights)",
@@ -25,19 +25,19 @@ constexpr std::size_t kLanes = 32;
   fail_not_finite("not numbers (NaN)");
 }
 
-// The largest of n numbers, n a multiple of kLanes; sets `nan` if one of them is none. In lanes, so that the
-// compiler makes vector instructions of it.
+// The largest of n numbers, n a multiple of kLanes; sets `nan` if one of them is NaN. In lanes, so that the
+// compiler uses vector instructions.
 float largest_of(const float* x, std::size_t n, bool& nan) {
-  float most[kLanes];
+  float max[kLanes];
   std::int32_t bad[kLanes] = {};
-  std::fill(most, most + kLanes, kNever);
+  std::fill(max, max + kLanes, kNever);
   for (std::size_t i = 0; i < n; i += kLanes)
     for (std::size_t j = 0; j < kLanes; ++j) {
-      most[j] = x[i + j] > most[j] ? x[i + j] : most[j];
+      max[j] = x[i + j] > max[j] ? x[i + j] : max[j];
       bad[j] |= x[i + j] != x[i + j];
     }
   for (const std::int32_t one : bad) nan = nan || one != 0;
-  return *std::max_element(most, most + kLanes);
+  return *std::max_element(max, max + kLanes);
 }
 
 bool better(const Scored& a, const Scored& b) {
@@ -78,7 +78,7 @@ std::int64_t draw(std::span<const float> scores, double fraction) {
   }
   if (largest == kNever) fail("no token is possible any more: the settings rule out the whole vocabulary");
   if (!std::isfinite(largest)) fail_not_finite("infinite");
-  std::vector<std::pair<std::int64_t, double>> sums;  // up to and with each possible token
+  std::vector<std::pair<std::int64_t, double>> sums;  // up to and including each possible token
   double sum = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     if (scores[i] == kNever) continue;
@@ -105,16 +105,16 @@ float log_probability(std::span<const float> scores, std::int64_t token) {
   return LogProbabilities(scores)(token);
 }
 
-// Drawing one after the other is the same as taking the k best after noise that is Gumbel distributed was
-// added to each (Vieira 2014; Kool et al. 2019, arXiv:1903.06059).
+// Drawing tokens one after another is the same as taking the k best after adding Gumbel noise to each score
+// (Vieira 2014; Kool et al. 2019, arXiv:1903.06059).
 std::vector<Scored> draw_different(std::span<const float* const> rows, std::span<const float> offsets,
-                                   std::int64_t vocabulary, std::int64_t k, const Luck& luck) {
+                                   std::int64_t vocabulary, std::int64_t k, const RandomKey& random) {
   struct Place {
     double key;
     float score;
     std::int64_t number;
   };
-  const auto seed = std::bit_cast<std::uint64_t>(random_fraction(luck.seed, luck.sequence, luck.step));
+  const auto seed = std::bit_cast<std::uint64_t>(random_fraction(random.seed, random.sequence, random.step));
   std::vector<Place> places;
   places.reserve(rows.size() * static_cast<std::size_t>(vocabulary));
   for (std::size_t row = 0; row < rows.size(); ++row)
@@ -149,10 +149,10 @@ std::vector<Scored> top_k(std::span<const float* const> rows, std::span<const fl
                           std::int64_t vocabulary, std::int64_t k) {
   const std::int64_t count = static_cast<std::int64_t>(rows.size()) * vocabulary;
   std::vector<Scored> queue;
-  // A score can be among the best only if it is better than the k-th best before it. For partial_sort those
-  // that are not do not exist, so they need not be handed to it; nth_element wants them all.
+  // A score can be among the best only if it is better than the k-th best so far. For partial_sort other
+  // scores do not matter, so they are not passed on; nth_element needs all of them.
   const bool all = k * 64 > count;
-  std::vector<float> best;  // the k best so far, as a heap with the least of them in front
+  std::vector<float> best;  // the k best so far, as a heap with the smallest in front
   const auto take = [&](std::int64_t row, std::int64_t token) {
     const float score = rows[row][token] + offsets[row];
     if (std::isnan(score)) fail_not_a_number();

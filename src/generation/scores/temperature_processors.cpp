@@ -22,7 +22,7 @@ class Temperature : public LogitsProcessor {
   }
 
  private:
-  // What is not finite after this would look like the model's fault.
+  // Infinite scores after this would look like the model's fault.
   void check(std::span<const float> scores) const {
     bool too_large = false, finite = false, stays_finite = false;
     for (const float score : scores) {
@@ -38,13 +38,13 @@ class Temperature : public LogitsProcessor {
   }
 
   float temperature_;
-  float limit_;  // what is larger becomes infinite
+  float limit_;  // larger scores become infinite
 };
 
 class DynamicTemperature : public LogitsProcessor {
  public:
   DynamicTemperature(double temperature, double range, double exponent)
-      : least_(std::max(0.0, temperature - range)), most_(temperature + range), exponent_(exponent) {}
+      : min_(std::max(0.0, temperature - range)), max_(temperature + range), exponent_(exponent) {}
 
   void apply(std::span<float> scores, const ProcessorContext&) const override {
     const float largest = *std::ranges::max_element(scores);
@@ -59,13 +59,13 @@ class DynamicTemperature : public LogitsProcessor {
     if (possible < 2) return;
     const double entropy = std::log(sum) - weighted / sum;
     const double share = std::clamp(entropy / std::log(possible), 0.0, 1.0);
-    const auto temperature = static_cast<float>(least_ + (most_ - least_) * std::pow(share, exponent_));
-    if (!(temperature > 1e-30f)) return;  // one token is certain as it is
+    const auto temperature = static_cast<float>(min_ + (max_ - min_) * std::pow(share, exponent_));
+    if (!(temperature > 1e-30f)) return;  // one token is already certain
     for (float& score : scores) score /= temperature;
   }
 
  private:
-  double least_, most_, exponent_;
+  double min_, max_, exponent_;
 };
 
 class Renormalize : public LogitsProcessor {

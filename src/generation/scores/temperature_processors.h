@@ -6,8 +6,8 @@
 namespace attend {
 
 Processor temperature(double temperature);
-// As llama.cpp has it: temperature - range where one token is certain, temperature + range where all are
-// equally likely.
+// As in llama.cpp: temperature - range if one token is certain, temperature + range if all are equally
+// likely.
 Processor dynamic_temperature(double temperature, double range, double exponent);
 Processor renormalize();
 

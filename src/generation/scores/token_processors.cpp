@@ -13,11 +13,12 @@ std::int64_t length_of(const ProcessorContext& context) {
   return static_cast<std::int64_t>(context.tokens.size());
 }
 
-// Biases of single tokens, and of longer sequences where their last token is next.
+// Biases of single tokens, and of longer sequences if their last token may come next.
 class SequenceBiases : public LogitsProcessor {
  public:
   explicit SequenceBiases(const std::vector<SequenceBias>& biases) {
-    // Of equal sequences the last one counts, in the place of the first: the original keeps them in a dict.
+    // If a sequence occurs several times, its last bias counts, at the first position: the original stores
+    // them in a dict.
     std::map<Tokens, std::size_t> places;
     for (const SequenceBias& bias : biases) {
       if (bias.tokens.empty()) continue;
@@ -25,7 +26,7 @@ class SequenceBiases : public LogitsProcessor {
       if (is_new) biases_.push_back(bias);
       biases_[place->second].bias = bias.bias;
     }
-    // Those of single tokens are summed up first.
+    // Those of single tokens are added first.
     std::ranges::stable_partition(biases_, [](const SequenceBias& bias) { return bias.tokens.size() == 1; });
   }
 
@@ -46,9 +47,9 @@ class SequenceBiases : public LogitsProcessor {
   std::vector<SequenceBias> biases_;
 };
 
-class LeastLength : public LogitsProcessor {
+class MinLength : public LogitsProcessor {
  public:
-  explicit LeastLength(Tokens ends) : ends_(std::move(ends)) {}
+  explicit MinLength(Tokens ends) : ends_(std::move(ends)) {}
   void apply(std::span<float> scores, const ProcessorContext& context) const override {
     if (length_of(context) >= context.limits.least) return;
     for (const std::int64_t end : ends_) forbid(scores, end);
@@ -58,7 +59,7 @@ class LeastLength : public LogitsProcessor {
   Tokens ends_;
 };
 
-// One of `tokens` comes at a certain place.
+// One of `tokens` must come at a certain position.
 class Forced : public LogitsProcessor {
  public:
   enum class Place { second, last };
@@ -77,12 +78,12 @@ class Forced : public LogitsProcessor {
 class RemoveInvalidValues : public LogitsProcessor {
  public:
   void apply(std::span<float> scores, const ProcessorContext&) const override {
-    constexpr float kMost = std::numeric_limits<float>::max();
-    for (float& score : scores) score = std::isnan(score) ? 0 : std::clamp(score, -kMost, kMost);
+    constexpr float kMax = std::numeric_limits<float>::max();
+    for (float& score : scores) score = std::isnan(score) ? 0 : std::clamp(score, -kMax, kMax);
   }
 };
 
-// From some length on, ends become likelier with every token.
+// From some length on, end tokens become likelier with every token.
 class ExponentialDecayLengthPenalty : public LogitsProcessor {
  public:
   ExponentialDecayLengthPenalty(const ExponentialDecay& decay, Tokens ends)
@@ -93,12 +94,12 @@ class ExponentialDecayLengthPenalty : public LogitsProcessor {
   void apply(std::span<float> scores, const ProcessorContext& context) const override {
     const std::int64_t over = length_of(context) - context.limits.prompt - decay_.start;
     if (over <= 0) return;
-    constexpr double kLargest = 1e30;  // beyond which the original's scores become infinite
+    constexpr double kLargest = 1e30;  // above it the original's scores become infinite
     const auto growth =
         static_cast<float>(std::min(kLargest, std::pow(decay_.factor, static_cast<double>(over)) - 1));
     for (const std::int64_t end : ends_) {
       if (end >= static_cast<std::int64_t>(scores.size())) continue;
-      // What is ruled out stays so; the original makes NaN of it.
+      // Excluded tokens stay so; the original turns them into NaN.
       if (scores[end] != kNever) scores[end] += std::abs(scores[end]) * growth;
     }
   }
@@ -146,8 +147,8 @@ Processor bad_words(const std::vector<Tokens>& words, const Tokens& ends) {
   return std::make_unique<SequenceBiases>(biases);
 }
 
-Processor least_length(const Tokens& ends) {
-  return std::make_unique<LeastLength>(ends);
+Processor min_length(const Tokens& ends) {
+  return std::make_unique<MinLength>(ends);
 }
 
 Processor forced_second(std::int64_t token) {

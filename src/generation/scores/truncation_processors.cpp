@@ -7,7 +7,7 @@
 namespace attend {
 namespace {
 
-// The k-th largest score; the smallest where there are fewer.
+// The k-th largest score; the smallest if there are fewer.
 float kth_largest(std::span<const float> scores, std::size_t k) {
   std::vector<float> sorted(scores.begin(), scores.end());
   const std::size_t place = std::min(k, sorted.size()) - 1;
@@ -15,23 +15,24 @@ float kth_largest(std::span<const float> scores, std::size_t k) {
   return sorted[place];
 }
 
-// What scores less than `least` goes unless it is among the `keep` best; equal scores stay together.
-void forbid_below(std::span<float> scores, std::span<const float> probabilities, float least,
+// Excludes probabilities below `least` unless the score is among the `keep` best; equal scores are treated
+// equally.
+void forbid_below(std::span<float> scores, std::span<const float> probabilities, float min,
                   std::size_t keep) {
   const float kept = kth_largest(scores, keep);
   for (std::size_t i = 0; i < scores.size(); ++i)
-    if (probabilities[i] < least && scores[i] < kept) scores[i] = kNever;
+    if (probabilities[i] < min && scores[i] < kept) scores[i] = kNever;
 }
 
-// Fan et al. 2018, arXiv:1805.04833. Tokens that score the same as the k-th all stay.
+// Fan et al. 2018, arXiv:1805.04833. Tokens with the same score as the k-th all stay.
 class TopK : public LogitsProcessor {
  public:
   explicit TopK(std::size_t k) : k_(k) {}
   void apply(std::span<float> scores, const ProcessorContext&) const override {
     if (k_ >= scores.size()) return;
-    const float least = kth_largest(scores, k_);
+    const float min = kth_largest(scores, k_);
     for (float& score : scores)
-      if (score < least) score = kNever;
+      if (score < min) score = kNever;
   }
 
  private:
@@ -43,7 +44,7 @@ class TopP : public LogitsProcessor {
  public:
   TopP(double p, std::size_t keep) : removed_(static_cast<float>(1 - p)), keep_(keep) {}
   void apply(std::span<float> scores, const ProcessorContext&) const override {
-    std::vector<std::int32_t> order;  // of the tokens that are still possible, the least likely first
+    std::vector<std::int32_t> order;  // of the remaining tokens, the least likely first
     for (std::size_t i = 0; i < scores.size(); ++i)
       if (scores[i] != kNever) order.push_back(static_cast<std::int32_t>(i));
     if (order.empty()) return;
@@ -71,12 +72,12 @@ class MinP : public LogitsProcessor {
   MinP(double p, std::size_t keep) : p_(static_cast<float>(p)), keep_(keep) {}
   void apply(std::span<float> scores, const ProcessorContext&) const override {
     const Tensor row = tensor_of(scores), probabilities = ops::softmax(row, 0);
-    const float least = p_ * probabilities.max().item<float>();
+    const float min = p_ * probabilities.max().item<float>();
     const Tensor order = row.argsort(/*stable=*/true, /*dim=*/0, /*descending=*/true);
     const std::int64_t* places = order.const_data<std::int64_t>();
     const float* probability = probabilities.const_data<float>();
     for (std::size_t i = keep_; i < scores.size(); ++i)
-      if (probability[places[i]] < least) scores[places[i]] = kNever;
+      if (probability[places[i]] < min) scores[places[i]] = kNever;
   }
 
  private:
@@ -84,14 +85,14 @@ class MinP : public LogitsProcessor {
   std::size_t keep_;
 };
 
-// The tokens whose information is nearest to what is to be expected (Meister et al. 2022, arXiv:2202.00666),
-// until they have a probability of `mass` together.
+// The tokens whose information is nearest to the expected one (Meister et al. 2022, arXiv:2202.00666), until
+// their probabilities sum up to `mass`.
 class TypicalP : public LogitsProcessor {
  public:
   TypicalP(double mass, std::size_t keep) : mass_(static_cast<float>(mass)), keep_(keep) {}
   void apply(std::span<float> scores, const ProcessorContext&) const override {
     const Tensor row = tensor_of(scores), logs = ops::log_softmax(row, 0);
-    const Tensor expected = (logs * logs.exp()).nansum(0).neg();  // what is ruled out has 0 times -inf
+    const Tensor expected = (logs * logs.exp()).nansum(0).neg();  // excluded tokens give 0 times -inf
     const auto [distance, order] = (-logs - expected).abs().sort(/*stable=*/true, /*dim=*/0, false);
     const Tensor mass = ops::softmax(row.index_select(0, order), 0).cumsum(0);
     const std::span<const float> distances = row_scores(distance);
@@ -107,7 +108,7 @@ class TypicalP : public LogitsProcessor {
   std::size_t keep_;
 };
 
-// Hewitt et al. 2022, arXiv:2210.15191, as the next one.
+// Hewitt et al. 2022, arXiv:2210.15191, also for the next one.
 class EpsilonCutoff : public LogitsProcessor {
  public:
   EpsilonCutoff(double epsilon, std::size_t keep) : epsilon_(static_cast<float>(epsilon)), keep_(keep) {}
@@ -121,7 +122,7 @@ class EpsilonCutoff : public LogitsProcessor {
   std::size_t keep_;
 };
 
-// A lower cutoff where the distribution is flat.
+// A lower cutoff for flat distributions.
 class EtaCutoff : public LogitsProcessor {
  public:
   EtaCutoff(double epsilon, std::size_t keep) : epsilon_(static_cast<float>(epsilon)), keep_(keep) {}

@@ -6,15 +6,15 @@
 
 namespace attend {
 
-// `keep`: so many of the likeliest (by typical_p: of the most typical) always stay.
+// `keep`: this many of the likeliest (typical_p: of the most typical) always stay.
 Processor top_k(std::size_t k, std::size_t keep);
 Processor top_p(double p, std::size_t keep);
 Processor min_p(double p, std::size_t keep);
 Processor typical_p(double mass, std::size_t keep);
 Processor epsilon_cutoff(double epsilon, std::size_t keep);
 Processor eta_cutoff(double epsilon, std::size_t keep);
-// As llama.cpp has it, the other way round: with this probability, of the tokens at or above the threshold
-// only the least likely stays.
+// llama.cpp's, the other way round: with this probability, of the tokens at or above the threshold only the
+// least likely stays.
 Processor xtc(double probability, double threshold);
 
 }  // namespace attend

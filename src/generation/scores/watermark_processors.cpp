@@ -20,7 +20,7 @@ class RaiseGreen : public LogitsProcessor {
   }
 
  private:
-  // Each token would have a list of its own; the original looks at the likeliest 40.
+  // Each token would have its own list; the original checks the likeliest 40.
   std::vector<std::int64_t> green_candidates(std::span<const float> scores,
                                              std::span<const std::int64_t> tokens) const {
     std::vector<std::int64_t> likeliest(scores.size()), green;
@@ -70,7 +70,7 @@ class Tournament : public LogitsProcessor {
   }
 
  private:
-  // Of the place behind the first `count` tokens; in front of a text there are zeros.
+  // For the position after the first `count` tokens; zeros come before a text.
   std::int64_t context_hash(std::span<const std::int64_t> written, std::size_t count) const {
     const auto length = static_cast<std::size_t>(watermark_.ngram_length - 1);
     std::vector<std::int64_t> context(length, 0);
@@ -80,14 +80,14 @@ class Tournament : public LogitsProcessor {
     return synth_id_.hash(context);
   }
 
-  // Has one of the places that are remembered had the same tokens before it?
+  // Whether one of the remembered positions had the same context.
   bool has_come(std::int64_t hash, std::span<const std::int64_t> written) const {
     const std::size_t first =
         watermark_.skip_first_ngrams ? static_cast<std::size_t>(watermark_.ngram_length - 1) : 0;
     const std::size_t seen = written.size() - first;
-    const auto most = static_cast<std::size_t>(watermark_.context_history);
-    if (seen < most && hash == 0) return true;  // the original's memory is full of zeros at first
-    for (std::size_t i = written.size() - std::min(seen, most); i < written.size(); ++i)
+    const auto max = static_cast<std::size_t>(watermark_.context_history);
+    if (seen < max && hash == 0) return true;  // the original's memory is initially full of zeros
+    for (std::size_t i = written.size() - std::min(seen, max); i < written.size(); ++i)
       if (context_hash(written, i) == hash) return true;
     return false;
   }

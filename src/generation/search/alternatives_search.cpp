@@ -7,7 +7,7 @@
 namespace attend {
 namespace {
 
-constexpr float kNoText = -1e9f;  // the score in a place that no text took, as in a beam search
+constexpr float kNoText = -1e9f;  // the score of a result without a text, as in a beam search
 
 SearchSettings settings_of_a_branch(const SearchSettings& all) {
   SearchSettings settings{all.config, LogitsProcessors(all.config), all.seed, all.stop_strings, all.start};
@@ -78,7 +78,7 @@ void AlternativesSearch::begin(Decoder& decoder) {
   const bool is_streamed = request_.on_token && config().num_beams == 1;
   const Decoder::Sequence read = rows_[0].sequence;
   for (std::size_t i = 0; i < branches_.size(); ++i) {
-    if (is_streamed) {  // only now is it known how many texts there are
+    if (is_streamed) {  // the number of texts is known only now
       for (const Token& token : only_) request_.on_token(i, {token.id, token.log_probability});
       request_.on_token(i, {branches_[i].token.id, branches_[i].token.log_probability});
     }

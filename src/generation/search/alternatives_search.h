@@ -31,7 +31,7 @@ class AlternativesSearch : public Search {
   std::unique_ptr<Search> continue_with(std::int64_t token, std::size_t text, Decoder::Sequence sequence);
 
   SearchSettings branch_settings_;  // of one text
-  std::vector<Token> only_;         // had no alternative, and came before all branches
+  std::vector<Token> only_;         // tokens without an alternative, which come before all branches
   std::vector<Branch> branches_;    // the likeliest first; at most num_return_sequences
 };
 

@@ -8,12 +8,12 @@
 namespace attend {
 namespace {
 
-constexpr float kOut = -1e9f;  // added to a score, or in its place, where a text is out of the running
+constexpr float kOut = -1e9f;  // added to a score, or replacing it, if a text no longer competes
 
 }  // namespace
 
 BeamSearch::BeamSearch(Request request) : Search(std::move(request)) {
-  // All beams begin as the prompt; only the first counts, or all would go the same way.
+  // All beams begin with the prompt; only the first counts, because otherwise all would be the same.
   for (std::int64_t b = 0; b < config().num_beams; ++b) {
     running_.push_back({b == 0 ? 0 : kOut, TokenTree::kRoot, 0});
     finished_.push_back({kOut});
@@ -30,7 +30,7 @@ void BeamSearch::choose(float* scores, std::int64_t vocabulary) {
           std::ranges::all_of(next, &Candidate::ended);
 }
 
-// Continuations of the running texts, the best or drawn: enough that num_beams remain if all others end.
+// Continuations of the running texts, the best or drawn ones: enough that num_beams remain if all others end.
 std::vector<BeamSearch::Candidate> BeamSearch::candidates(float* scores, std::int64_t vocabulary) {
   const auto per_beam =
       std::max<std::int64_t>(2, 1 + static_cast<std::int64_t>(config().eos_token_id.size()));
@@ -40,7 +40,7 @@ std::vector<BeamSearch::Candidate> BeamSearch::candidates(float* scores, std::in
   std::vector<float> so_far;
   for (const Beam& beam : running_) {
     float* row = scores + static_cast<std::int64_t>(beam.row) * vocabulary;
-    const bool is_new = rows.empty() || rows.back() != row;  // in the first step all have the same
+    const bool is_new = rows.empty() || rows.back() != row;  // in the first step all are the same
     if (is_new && !request_.settings->processors.empty())
       process({row, static_cast<std::size_t>(vocabulary)}, text(tree_, beam.node),
               request_.number * running_.size() + rows.size());
@@ -48,9 +48,9 @@ std::vector<BeamSearch::Candidate> BeamSearch::candidates(float* scores, std::in
     so_far.push_back(beam.score);
   }
   const std::int64_t count = per_beam * config().num_beams;
-  const Luck luck{request_.settings->seed, request_.number, static_cast<std::uint64_t>(steps_)};
+  const RandomKey random{request_.settings->seed, request_.number, static_cast<std::uint64_t>(steps_)};
   const std::vector<Scored> chosen = config().do_sample
-                                         ? draw_different(rows, so_far, vocabulary, count, luck)
+                                         ? draw_different(rows, so_far, vocabulary, count, random)
                                          : top_k(rows, so_far, vocabulary, count);
   std::vector<Candidate> result;
   for (const auto& [score, place] : chosen) {
@@ -70,7 +70,7 @@ void BeamSearch::continue_best(const std::vector<Candidate>& next) {
     running_.push_back({score, next[place].node, next[place].row});
 }
 
-// Candidates that end, and are among the best num_beams, compete with the finished texts for their places.
+// Candidates that end, and are among the best num_beams, compete with the finished texts for the ranking.
 void BeamSearch::rank(const std::vector<Candidate>& next, float length) {
   const bool full = config().early_stopping == EarlyStopping::yes && all_finished();
   std::vector<Finished> all = finished_;
@@ -88,7 +88,7 @@ void BeamSearch::rank(const std::vector<Candidate>& next, float length) {
   for (const auto& [score, place] : top_k(scores, config().num_beams)) finished_.push_back(all[place]);
 }
 
-// Could the best running text still overtake the worst finished one?
+// Whether the best running text could still overtake the worst finished one.
 bool BeamSearch::can_improve() const {
   const bool at_most = config().early_stopping == EarlyStopping::never && config().length_penalty > 0;
   const float best =

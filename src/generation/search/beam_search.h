@@ -20,7 +20,7 @@ class BeamSearch : public Search {
   struct Beam {
     float score;
     TokenTree::Node node;
-    std::size_t row;  // of the scores that continue it
+    std::size_t row;  // of the scores after it
   };
   struct Candidate {
     float score;
@@ -44,7 +44,7 @@ class BeamSearch : public Search {
   TokenTree tree_;
   std::vector<Beam> running_;       // num_beams, best first
   std::vector<Finished> finished_;  // num_beams, best first
-  bool improvable_ = true;          // once it is not, it stays so
+  bool improvable_ = true;          // once false, it stays false
   bool over_ = false;
 };
 

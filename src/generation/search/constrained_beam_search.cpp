@@ -20,7 +20,7 @@ void ConstrainedBeamSearch::improve(std::vector<Beam>& next, std::span<const Bea
   std::map<TokenTree::Node, ForcedWords::Progress> progress;  // of all candidates
   std::vector<Candidate> candidates;
   const std::vector<std::size_t> equals = first_equals(running);
-  std::set<std::pair<std::size_t, std::int64_t>> seen;  // texts, as what they continue and how
+  std::set<std::pair<std::size_t, std::int64_t>> seen;  // texts, as the beam and the token that continues it
   const auto consider = [&](const Beam& beam, TokenTree::Node parent) -> ForcedWords::Progress& {
     ForcedWords::Progress& mine = progress[beam.node] = progress_.at(parent);
     words_.add(mine, tree_.token(beam.node));
@@ -53,8 +53,7 @@ std::vector<std::size_t> ConstrainedBeamSearch::first_equals(std::span<const Bea
 }
 
 // The best of each bank, from the fullest bank to the emptiest, then the second of each, and so on. Banks are
-// told apart by 100 nats, as in the original, so of a text that is less likely still a part may stand for a
-// whole.
+// separated by 100 nats, as in the original, so a text that is even less likely may count for a lower bank.
 std::vector<ConstrainedBeamSearch::Beam> ConstrainedBeamSearch::share_out(
     const std::vector<Candidate>& candidates, std::size_t count) {
   std::vector<std::size_t> order(candidates.size());
@@ -62,7 +61,7 @@ std::vector<ConstrainedBeamSearch::Beam> ConstrainedBeamSearch::share_out(
   std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) {
     return static_cast<float>(candidates[i].bank * 100) + candidates[i].beam.score;
   });
-  std::vector<std::pair<std::size_t, std::size_t>> places;  // its place in its bank, and the candidate
+  std::vector<std::pair<std::size_t, std::size_t>> places;  // its rank in its bank, and the candidate
   for (std::size_t i = 0; i < order.size(); ++i) {
     const bool same = i > 0 && candidates[order[i]].bank == candidates[order[i - 1]].bank;
     places.emplace_back(same ? places.back().first + 1 : 0, order[i]);

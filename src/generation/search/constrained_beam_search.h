@@ -30,7 +30,7 @@ class ConstrainedBeamSearch : public GroupBeamSearch {
     Beam beam;
     std::int64_t bank;
   };
-  // Of the running texts, each with the first one that has the same tokens.
+  // For each running text the first one with the same tokens.
   std::vector<std::size_t> first_equals(std::span<const Beam> running) const;
   static std::vector<Beam> share_out(const std::vector<Candidate>& candidates, std::size_t count);
 

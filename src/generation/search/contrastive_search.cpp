@@ -49,7 +49,7 @@ void ContrastiveSearch::take_best() {
 
 void ContrastiveSearch::find_candidates(std::span<float> scores) {
   process(scores, text_, request_.number);
-  arg_max(scores);  // complains of what is no number
+  arg_max(scores);  // fails for NaN
   const Tensor probabilities = ops::softmax(tensor_of(scores), 0);
   candidates_.clear();
   for (const auto& [probability, token] : top_k(row_scores(probabilities), config().top_k))

@@ -59,8 +59,8 @@ std::vector<ForcedWords::Advance> ForcedWords::advances(const Progress& progress
       }
     return result;
   }
-  // In the original the ways to go on with one word share the memory of what has been said of it: what one
-  // of them adds, the others have said as well.
+  // In the original, all continuations of one word share the memory of its progress: what one of them adds
+  // counts for the others too.
   Begun shared = *progress.begun_;
   std::vector<std::size_t> unfinished;  // of the result
   for (const std::int64_t token : next_tokens(shared)) {
@@ -78,7 +78,7 @@ std::vector<ForcedWords::Advance> ForcedWords::advances(const Progress& progress
   return result;
 }
 
-// In the order in which the phrases name them.
+// In the order in which they occur in the phrases.
 std::vector<std::int64_t> ForcedWords::next_tokens(const Begun& begun) const {
   const ForcedWord& word = words_[begun.word];
   std::vector<std::int64_t> tokens;
@@ -104,7 +104,7 @@ std::optional<ForcedWords::Begun> ForcedWords::longer(const Begun& begun, std::i
   return {};
 }
 
-// No phrase is the beginning of another one, so the end of one is the end of the word.
+// No phrase is the beginning of another one, so the end of a phrase is the end of the word.
 bool ForcedWords::is_whole(const Begun& begun) const {
   return words_[begun.word][begun.phrase].size() == begun.length;
 }
@@ -114,7 +114,7 @@ ForcedWord forced_word(const Tokenizer& tokenizer, std::string_view text) {
     return tokenizer.encode(part, {.special_tokens = false, .with_details = false}).ids;
   };
   if (text.empty()) fail("force words: expected a word or phrase, found nothing");
-  const std::string before = "a";  // so that it is no beginning of a text
+  const std::string before = "a";  // so that it is not the beginning of a text
   ForcedWord word;
   for (const auto part : std::views::split(text, '|')) {
     const std::string phrase(part.begin(), part.end());

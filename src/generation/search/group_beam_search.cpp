@@ -11,7 +11,8 @@ GroupBeamSearch::GroupBeamSearch(Request request)
     : Search(std::move(request)),
       groups_(static_cast<std::size_t>(config().num_beam_groups)),
       size_(static_cast<std::size_t>(config().num_beams / config().num_beam_groups)) {
-  // All beams begin as the prompt; only the first of a group counts, or all would go the same way.
+  // All beams begin with the prompt; only the first of a group counts, because otherwise all would be the
+  // same.
   for (Group& group : groups_)
     for (std::size_t i = 0; i < size_; ++i)
       group.running.push_back({i == 0 ? 0 : -1e9f, TokenTree::kRoot, 0});
@@ -24,11 +25,11 @@ void GroupBeamSearch::choose(float* scores, std::int64_t vocabulary) {
       choose(group, scores, vocabulary);
       for (const Beam& beam : group.running) chosen_.push_back(tree_.token(beam.node));
     } else {
-      chosen_.insert(chosen_.end(), size_, config().padding());  // which the original counts too
+      chosen_.insert(chosen_.end(), size_, config().padding());  // the original counts them too
     }
   }
   ++steps_;
-  // A running text ends in an end token where one is a forced word; where all do, the original stops.
+  // A running text ends in an end token if that is a forced word; if all do, the original stops.
   const bool ended = std::ranges::all_of(chosen_, [&](std::int64_t token) { return config().is_eos(token); });
   over_ = ended || steps_ >= request_.most_new || out_of_time_ || std::ranges::all_of(groups_, &Group::done);
 }
@@ -84,7 +85,7 @@ void GroupBeamSearch::finish(Group& group, float score, TokenTree::Node node, st
   }
 }
 
-// Can no running text overtake the worst finished one? `best`: the best score of this step.
+// Whether no running text can overtake the worst finished one. `best`: the best score of this step.
 bool GroupBeamSearch::is_done(const Group& group, float best) const {
   if (group.finished.size() < size_) return false;
   if (config().early_stopping == EarlyStopping::yes) return true;
@@ -122,7 +123,7 @@ void GroupBeamSearch::finish_running(Group& group) const {
 std::vector<GeneratedSequence> GroupBeamSearch::results() const {
   std::vector<Finished> all;
   for (const Group& group : groups_) all.insert(all.end(), group.finished.begin(), group.finished.end());
-  // Among equal ones the original takes the last first.
+  // Among equal scores the original takes the last one first.
   std::ranges::stable_sort(all, {}, &Finished::score);
   std::vector<GeneratedSequence> results;
   for (std::int64_t i = 0; i < config().num_return_sequences; ++i) {

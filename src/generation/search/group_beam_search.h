@@ -20,7 +20,7 @@ class GroupBeamSearch : public Search {
   struct Beam {
     float score;
     TokenTree::Node node;
-    std::size_t row;  // of the scores that continue it; of one that is chosen, those that chose it
+    std::size_t row;  // of the scores after it; for a chosen beam, those that chose it
   };
   struct Finished {
     double score;
@@ -28,21 +28,21 @@ class GroupBeamSearch : public Search {
   };
   struct Group {
     std::vector<Beam> running;
-    std::vector<Finished> finished;  // at most as many as there are beams, in the order in which they came
+    std::vector<Finished> finished;  // at most as many as beams, in the order of finishing
     double worst = 1e9;
     bool done = false;
   };
 
-  // `length`: new tokens, the end included.
+  // `length`: number of new tokens, including the end token.
   void finish(Group& group, float score, TokenTree::Node node, std::int64_t length) const;
 
-  // What a constrained beam search does otherwise. May this text end?
+  // Overridden by constrained beam search. Whether this text may end.
   virtual bool may_end(TokenTree::Node) const { return true; }
-  // Puts others in the place of beams that have been chosen to go on from `running`, whose continuations
-  // score `rows`, V each.
+  // Replaces some of the beams that were chosen as continuations of `running`; `rows` are their scores, V
+  // each.
   virtual void improve(std::vector<Beam>& /*next*/, std::span<const Beam> /*running*/,
                        std::span<const float* const> /*rows*/) {}
-  // The search is over, and the running texts become finished ones.
+  // The search is over: adds the running texts to the finished ones.
   virtual void finish_running(Group& group) const;
 
   TokenTree tree_;
@@ -54,7 +54,7 @@ class GroupBeamSearch : public Search {
 
   std::vector<Group> groups_;
   std::size_t size_;                  // of a group
-  std::vector<std::int64_t> chosen_;  // tokens of the groups that have chosen in this step
+  std::vector<std::int64_t> chosen_;  // of the groups that have already chosen in this step
   bool over_ = false;
 };
 

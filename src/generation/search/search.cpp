@@ -22,7 +22,8 @@ void Search::feed(std::vector<Decoder::Feed>& feeds) const {
 void Search::process(std::span<float> scores, std::span<const std::int64_t> tokens, std::uint64_t stream,
                      std::span<const std::int64_t> others) const {
   const SearchSettings& settings = *request_.settings;
-  // Another seed than that of the draws, or a processor's luck and the token's would be the same.
+  // Another seed than that of the draws; otherwise a processor and the choice of the token would use the same
+  // random number.
   const double chance = random_fraction(~settings.seed, stream, static_cast<std::uint64_t>(steps_));
   settings.processors.apply(scores,
                             {tokens, request_.limits, request_.source, others, chance, request_.number});
@@ -61,8 +62,8 @@ ChosenToken Search::chosen(const GeneratedSequence& text, std::size_t place) {
 
 void Search::follow(Decoder& decoder, std::span<const std::size_t> parents,
                     std::span<const std::int64_t> tokens) {
-  // The first child inherits, the others branch. The branches come first, for they may fail, and then the
-  // rows must be as they were: else the release of this search would free a sequence twice.
+  // The first child takes over the sequence, the others branch. Branches come first, because they may fail,
+  // and then the rows must be unchanged: otherwise release() would free a sequence twice.
   std::vector<bool> taken(rows_.size(), false);
   std::vector<Row> next;
   next.reserve(parents.size());

@@ -56,8 +56,9 @@ void SpeculativeSearch::advance(Decoder& decoder) {
     unread_.assign(1, text_.back());
   else
     unread_.insert(unread_.end(), chosen.begin(), chosen.end());
-  // Wrong guesses make the texts' own tokens be read again and again: from time to time a step does without.
-  guesses_ = unread_.size() <= 2 * request_.guesser->most() ? guess() : std::vector<std::int64_t>();
+  // After wrong draft tokens, the text's own tokens are read again and again: from time to time a step uses
+  // no draft.
+  guesses_ = unread_.size() <= 2 * request_.guesser->max_tokens() ? guess() : std::vector<std::int64_t>();
   if (!guesses_.empty()) branch_ = decoder.fork(kept);
   feed_ = unread_;
   feed_.insert(feed_.end(), guesses_.begin(), guesses_.end());
@@ -65,10 +66,10 @@ void SpeculativeSearch::advance(Decoder& decoder) {
 
 std::vector<std::int64_t> SpeculativeSearch::guess() const {
   const auto room = static_cast<std::size_t>(request_.most_new - steps_ - 1);
-  // Without the padding of a batch, which need not be tokens that a model can read.
+  // Without the padding of a batch, which may contain ids that the model cannot read.
   std::vector<std::int64_t> text(request_.first.begin(), request_.first.end());
   text.insert(text.end(), text_.end() - static_cast<std::ptrdiff_t>(steps_), text_.end());
-  return request_.guesser->guess(text, std::min(request_.guesser->most(), room));
+  return request_.guesser->guess(text, std::min(request_.guesser->max_tokens(), room));
 }
 
 void SpeculativeSearch::release(Decoder& decoder) {

@@ -25,11 +25,11 @@ class SpeculativeSearch : public Search {
   std::vector<std::int64_t> text_;  // with the prompt
   GeneratedSequence made_;          // the new tokens
   Mirostat mirostat_;
-  // What the next step reads: the tokens of the text that the cache does not hold yet, and guesses at those
-  // behind them. Wrong guesses cannot be taken out of a cache, so a branch of it reads them.
+  // What the next step reads: the tokens of the text that are not in the cache yet, and draft tokens after
+  // them. Wrong draft tokens cannot be removed from a cache, so a branch of it reads them.
   std::vector<std::int64_t> unread_, guesses_, feed_;
-  std::optional<Decoder::Sequence> branch_;  // if there are guesses
-  std::size_t chosen_ = 0;                   // tokens of the last step
+  std::optional<Decoder::Sequence> branch_;  // if there are draft tokens
+  std::size_t chosen_ = 0;                   // number of tokens in the last step
   bool over_ = false;
 };
 

@@ -24,7 +24,7 @@ void TokenSearch::choose(float* scores, std::int64_t vocabulary) {
     const std::uint64_t stream = request_.number * texts_.size() + live_[i];
     if (row == i) {
       process(mine, text, stream);
-      mirostats_[live_[i]].truncate(mine);  // in the first step that of any text is as good
+      mirostats_[live_[i]].truncate(mine);  // in the first step all are in the same state
     }
     text.push_back(pick(mine, stream));
     mirostats_[live_[i]].learn(mine, text.back());

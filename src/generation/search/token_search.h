@@ -17,7 +17,7 @@ class TokenSearch : public Search {
   std::vector<std::vector<std::int64_t>> texts_;  // with the prompt
   std::vector<GeneratedSequence> made_;           // the new tokens of each
   std::vector<Mirostat> mirostats_;               // by text
-  std::vector<std::size_t> live_;  // the texts that go on: after the first step, those of the rows
+  std::vector<std::size_t> live_;  // indices of the running texts: after the first step, those of the rows
 };
 
 }  // namespace attend

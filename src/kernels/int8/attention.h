@@ -1,6 +1,6 @@
-// Integer attention: both products of a head in 8 and 16 bits, for texts that are encoded as a whole.
+// Integer attention: both products of a head in 8 and 16 bits, for texts that are encoded in one call.
 //
-// Queries, keys and values are rounded to 8 bits row by row, as the left factors of int8.h. Softmax uses
+// Queries, keys and values are rounded to 8 bits row by row, like the left factors of int8.h. Softmax uses
 // floats. A key's weight times its value's scale is rounded to w = 0 ... 32767 of the query's sum of weights,
 // so that the sums of w times value fit 32 bits for any number of keys. Integer sums are exact, and float
 // sums use 16 lanes in every instruction set, so a row of the result depends only on its query, the keys and
@@ -25,18 +25,18 @@ inline IntVector add_pairs(IntVector sum, IntVector a, IntVector b) {
 #endif
 }
 
-// The largest of two numbers that are none below 0, as bits.
+// The larger of two numbers, neither below 0, compared as bits.
 inline Vector larger_bits(Vector a, Vector b) {
   return reinterpret_cast<Vector>(max(reinterpret_cast<IntVector>(b), reinterpret_cast<IntVector>(a)));
 }
 
-// The scales of W rows of D numbers, as quantize() in tile.h has them, a row in each lane. at(i) is row i, or
-// null where there is none.
+// The scales of W rows of D numbers, one row in each lane, like quantize() in tile.h. at(i) is row i, or null
+// if there is none.
 template <class At>
 struct RowScales {
   const float* row[W];
   std::int64_t D;
-  Vector scale, factor;  // of what is too small or infinite the factor is 0
+  Vector scale, factor;  // the factor is 0 for rows that are too small or infinite
 
   RowScales(At at, std::int64_t count) : D(count) {
     Vector most[W];
@@ -56,7 +56,7 @@ struct RowScales {
   }
 
   Vector part(int i, std::int64_t d) const { return load_part(row[i] + d, D - d < W ? D - d : W); }
-  // Of W numbers, a row in each lane.
+  // Rounds W numbers, one row in each lane.
   IntVector rounded(Vector x) const { return round(factor > 0 ? x * factor : Vector{}); }
   // Numbers d ... d + W - 1 of row i.
   IntVector bytes(int i, std::int64_t d) const {
@@ -65,11 +65,11 @@ struct RowScales {
   }
 };
 
-// One head of one sequence: D numbers a row, Lk keys; D16 and K16 are these in whole panels.
+// One head of one sequence: D numbers a row, Lk keys; D16 and K16 are these rounded up to whole panels.
 class IntegerHead {
  public:
   static std::int64_t whole_panels(std::int64_t n) { return int8_panels(n) * kInt8Panel; }
-  // `packed`: the scratch holds this head's keys and values already.
+  // `packed`: the scratch already holds this head's keys and values.
   IntegerHead(const Attention& call, const Head& head, std::uint8_t* scratch, bool packed)
       : a_(call),
         head_(head),
@@ -94,7 +94,7 @@ class IntegerHead {
   }
 
  private:
-  // Keys as int8.h packs a matrix: a key is a column. Values in pairs of neighbouring keys.
+  // Packs keys like a matrix of int8.h, one key per column, and values in pairs of neighbouring keys.
   void pack() const {
     for (std::int64_t j = 0; j < K16_; j += W) {
       const auto key = [&](std::int64_t i) { return j + i < head_.Lk ? head_.key(a_, j + i) : nullptr; };
@@ -103,7 +103,7 @@ class IntegerHead {
       std::int8_t* const to = keys_ + (j / kInt8Panel * fours_ * kInt8Panel + j % kInt8Panel) * 4;
       IntVector sum{};
       for (std::int64_t d = 0; d < D_; d += W) {
-        Vector column[W];  // the numbers d ... of each key, a key in each lane
+        Vector column[W];  // the numbers from d on of each key, one key in each lane
 #pragma GCC unroll 16
         for (int i = 0; i < W; ++i) column[i] = scales.row[i] ? scales.part(i, d) : Vector{};
         swap_blocks<W / 2>(column, std::make_integer_sequence<int, W>{});
@@ -163,14 +163,13 @@ class IntegerHead {
     for (; r < rows; ++r) add_values<1>(begin, r, back);
   }
 
-  // A row of scores becomes weights in 16 bits. Returns what a sum of weights times values is to be
-  // multiplied by.
+  // Turns a row of scores into weights of 16 bits. Returns the factor for sums of weights times values.
   float weigh(std::int64_t i, float* scores, std::int16_t* weights) const {
     const auto first = static_cast<std::int32_t>(head_.first_seen(a_, i)),
                seen = static_cast<std::int32_t>(head_.seen(a_, i));
     head_.cap(a_, scores, first, seen);
     head_.add_terms(a_, i, scores, first, seen);
-    // Vectors of scores in which every key is seen need no mask.
+    // Vectors of scores whose keys are all visible need no mask.
     const IntVector lane = lane_numbers();
     const auto visible = [&](std::int64_t j, Vector x, Vector hidden) {
       if (j >= first && j + W <= seen) return x;
@@ -195,7 +194,7 @@ class IntegerHead {
       Vector scaled = load(scores + j);
       if (a_.probabilities) scaled *= load(value_scales_ + j);
       typedef std::int16_t Narrow __attribute__((vector_size(W * 2)));
-      // The addend leaves the integer in the lower bits.
+      // After adding the large number, the lower bits hold the integer.
       const Vector placed = fused(scaled, splat(factor), splat(12582912.0f));
       const Narrow narrow = __builtin_convertvector(reinterpret_cast<IntVector>(placed), Narrow);
       std::memcpy(weights + j, &narrow, sizeof narrow);
@@ -208,7 +207,7 @@ class IntegerHead {
     for (std::int64_t j = 0; j < head_.Lk; ++j) to[j] = e[j] / total;
   }
 
-  // The results of R queries, from row r of the block that begins at `begin`.
+  // Writes the results of R queries, from row r of the block that begins at `begin`.
   template <int R>
   void add_values(std::int64_t begin, std::int64_t r, const float* back) const {
     std::int64_t d = 0;
@@ -251,7 +250,7 @@ class IntegerHead {
   float* const key_scales_;       // [K16]
   float* const value_scales_;     // [K16]
   std::int32_t* const key_sums_;  // [K16]
-  std::int32_t* const values_;    // [K16 / 2, D16], each two values of 16 bits
+  std::int32_t* const values_;    // [K16 / 2, D16], each two 16-bit values
   std::int16_t* const weights_;   // [kInt8Queries, K16]
   std::int8_t* const keys_;       // [K16 / 16, D in fours, 16, 4]
   std::uint8_t* const queries_;   // [kInt8Queries, int8_stride]

@@ -91,8 +91,8 @@ std::int64_t int8_attention_scratch(const Attention& attention) {
     longest = std::max(longest, attention.keys.key_length[b]);
   const std::int64_t D = attention.head_size, columns = int8_panels(D) * kInt8Panel,
                      keys = int8_panels(longest) * kInt8Panel;
-  // Keys in 8 bits, values in 16, their scales and the keys' sums; of the queries their bytes, scores and
-  // weights.
+  // Keys in 8 bits, values in 16, their scales and the sums of the keys; for the queries their bytes, scores
+  // and weights.
   return keys * (3 * columns + 12) + kInt8Queries * (int8_stride(D) + keys * 6);
 }
 

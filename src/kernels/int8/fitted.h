@@ -1,13 +1,13 @@
-// Approximations of common activations after integer products, as exact as the next rounding to 8 or 15 bits
-// needs. Other activations are those of kernels/activation.h.
+// Approximations of common activations after integer products, as exact as the following rounding to 8 or 15
+// bits needs. Other activations are in kernels/activation.h.
 #pragma once
 
 #include "kernels/activation.h"
 
 namespace attend::kernels::ATTEND_ISA {
 
-// e^x for x <= 0 within what softmax needs whose weights are rounded to 15 bits: to 5e-6 of it, 1 of 0, and
-// below -86 e^-86. NaN stays NaN.
+// e^x for x <= 0, exact enough for a softmax whose weights are rounded to 15 bits: the relative error is at
+// most 5e-6. Exactly 1 at 0, and e^-86 below -86. NaN stays NaN.
 inline Vector fitted_exp(Vector x) {
   const Vector clamped = max(splat(-86.0f), x), magic = splat(12582912.0f);
   const Vector shifted = fused(clamped, splat(1.44269504088896341f), magic), n = shifted - magic;
@@ -17,9 +17,9 @@ inline Vector fitted_exp(Vector x) {
   return p * reinterpret_cast<Vector>(bits);
 }
 
-// x (1/2 + P(x)), P an odd polynomial in x up to `end`, where it is 1/2 to the last bit, and constant behind
-// it. Fitted so that the product errs least: GELU to 8e-5, of which the next rounding to 8 bits leaves
-// nothing. A division and an exponential would take three times as long.
+// x (1/2 + P(x)), where P is an odd polynomial in x up to `end`; there it is 1/2 to the last bit, and
+// constant beyond. Fitted for the least error of the product: 8e-5 for GELU, which disappears in the
+// following rounding to 8 bits. A division and an exponential would take three times as long.
 template <class... Lower>
 inline Vector gelu_by(Vector x, float end, float highest, Lower... lower) {
   const Vector c = min(max(x, splat(-end)), splat(end));

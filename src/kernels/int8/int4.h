@@ -17,11 +17,11 @@ inline std::int64_t int4_groups(std::int64_t depth) {
   return (depth + kInt4Group - 1) / kInt4Group;
 }
 
-// W^T [depth, columns] as pack_int4 made it.
+// W^T [depth, columns] as written by pack_int4.
 struct Int4Matrix {
   std::int64_t depth = 0, columns = 0;
-  // [panel][group][4 eights][16 columns][4]: a byte has n of depth k in its low half, of k + 4 in its high
-  // one.
+  // [panel][group][4 eights][16 columns][4]: a byte holds n of depth k in its low half and of k + 4 in its
+  // high half.
   std::uint8_t* numbers = nullptr;  // int4_size(depth, columns)
   std::uint8_t* steps = nullptr;    // [panel][group][16]
   std::int8_t* starts = nullptr;    // likewise
@@ -33,7 +33,7 @@ struct Int4Matrix {
 inline std::int64_t int4_size(std::int64_t depth, std::int64_t columns) {
   return int8_panels(columns) * int4_groups(depth) * kInt4Group / 2 * kInt8Panel;
 }
-// Of multiply_int4; pack_int4 needs 17 * 32 * groups floats.
+// For multiply_int4; pack_int4 needs 17 * 32 * groups floats.
 inline std::int64_t int4_scratch(std::int64_t depth) {
   const std::int64_t groups = int4_groups(depth);
   return int8_scratch(depth) + kInt8Rows * groups * 4 + 4 * groups * kInt4Group * kInt8Panel;

@@ -1,4 +1,4 @@
-// Products with weights in 4 bits, of one instruction set.
+// Products with 4-bit weights in one instruction set.
 #include "kernels/int8/int4.h"
 
 #include "kernels/int8/int4_products.h"
@@ -25,10 +25,11 @@ inline Left left_at(const std::uint8_t* four) {
   return Left(bytes);
 }
 
-// The sum of n times q over a group, in lanes of a column each, q being a row's integers without an offset.
+// The sum of n times q over a group, one column in each lane; q are a row's integers without the offset.
 class GroupSum {
  public:
-  // Eight depths: their n in both halves of bytes, and the row's q of the first four and of the others.
+  // Adds eight depths: their n in both halves of bytes, and the row's q of the first four and of the other
+  // four.
   void add(IntVector both, const Left& first, const Left& second) {
 #if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
     low_ = dot_products(low_, low_halves(both), first.bytes);
@@ -59,11 +60,11 @@ class GroupSum {
  private:
 #if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
   static constexpr std::int32_t kHighHalves = static_cast<std::int32_t>(0xf0f0f0f0);
-  IntVector low_{}, high_{};  // the second 16 times as large, which saves to shift each byte
+  IntVector low_{}, high_{};  // high_ is 16 times too large, which saves shifting each byte
 #elif defined(__ARM_FEATURE_DOTPROD)
   IntVector low_{}, high_{};
 #else
-  // 16 bits hold the 8 products of two that a lane gets: 8 * 2 * 15 * 127 < 2^15.
+  // 16 bits hold the 8 products of two numbers that a lane sums: 8 * 2 * 15 * 127 < 2^15.
   static_assert(kInt4Group / 4 * 2 * 15 * 127 < 1 << 15);
 #if !defined(__AVX2__)
   static Shorts pairs(IntVector n, const Left& q) {
@@ -75,7 +76,7 @@ class GroupSum {
 #endif
 };
 
-// R rows by a panel: the groups' sums of n times q by their steps, and their starts by their sums of q.
+// R rows by a panel: adds each group's sum of n times q times its step, and its start times its sum of q.
 template <int R>
 void few_rows(const Int4Matrix& b, const Int8Product& m, const Factors& f, const std::int32_t* group_sums,
               std::int64_t r0, std::int64_t panel) {
@@ -118,7 +119,7 @@ void last_few(const Int4Matrix& b, const Int8Product& m, const Factors& f, const
   }
 }
 
-// A panel as the bytes of int8.h: [fours][16][4].
+// Expands a panel to the bytes of int8.h: [fours][16][4].
 void expand(std::int8_t* to, const Int4Matrix& b, std::int64_t panel) {
   const std::int64_t groups = int4_groups(b.depth);
   for (std::int64_t g = 0; g < groups; ++g)
@@ -151,14 +152,14 @@ inline float integer_of(float x) {
   return (x + 12582912.0f) - 12582912.0f;
 }
 
-// What x, in units of the column's scale, becomes.
+// The number n for x, which is in units of the column's scale.
 inline float number_of(float x, Group g) {
   const float most = static_cast<float>((127 - g.start) / g.step < 15 ? (127 - g.start) / g.step : 15);
   const float n = integer_of((x - static_cast<float>(g.start)) / static_cast<float>(g.step));
   return n < 0 ? 0 : n > most ? most : n;
 }
 
-// The squared error of a group, added up in an order that no instruction set changes.
+// The squared error of a group, summed in the same order in every instruction set.
 float error_of(const float* x, Group g) {
   float lanes[4] = {};
   const float step = static_cast<float>(g.step), start = static_cast<float>(g.start);
@@ -170,7 +171,7 @@ float error_of(const float* x, Group g) {
   return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
 }
 
-// The step and start with the least error among those around what spans the group.
+// The step and start with the smallest error, among those near the ones that just span the group.
 Group choose(const float* x) {
   float low = x[0], high = x[0];
   for (std::int64_t k = 1; k < kInt4Group; ++k) {
@@ -196,7 +197,7 @@ Group choose(const float* x) {
   return best;
 }
 
-// One column: w [depth] as numbers, steps and starts. x: room for the padded depth.
+// Packs one column w [depth] into numbers, steps and starts. x: scratch for the padded depth.
 void pack_column(const Int4Matrix& m, const float* w, std::int64_t column, float* x) {
   const std::int64_t groups = int4_groups(m.depth), panel = column / kInt8Panel, lane = column % kInt8Panel;
   const std::int32_t bits = largest_size(w, m.depth);

@@ -1,18 +1,18 @@
 // Matrix products of 8-bit integers on the CPU, chosen for this machine when the program starts.
 //
-// Weights are quantized once, by output: w = scale * q with q in -127 ... 127, to the nearest, ties to even,
-// and scale = largest |w| / 127. A row of the left factor is quantized likewise on its way in. Sums of the
-// products of these integers are exact in 32 bits up to a depth of 133,144, in any order, and what follows is
-// float arithmetic in one fixed order (simd.h). So a row of the result depends on nothing but the row and the
-// weights, to the last bit: not on the other rows, on threads, or on the machine.
+// Weights are quantized once, by output: w = scale * q with q in -127 ... 127, to nearest, ties to even, and
+// scale = max |w| / 127. A row of the left factor is quantized in the same way during the product. Sums of
+// the products of these integers are exact in 32 bits up to a depth of 133,144, in any order, and the rest is
+// float arithmetic in one fixed order (simd.h). So a row of the result depends only on the row and the
+// weights, to the last bit: not on other rows, on threads, or on the machine.
 //
-// What makes 8 bits too few is a number far larger than its neighbours, after which all are rounded. So a
-// matrix may be rotated: rows of both factors are multiplied by Hadamard matrices of 16 numbers that lie 16
-// apart (of 8, 4 and 2 in what is left of a row), which spread every number over 16 and leave the product as
-// it was, but for rounding. (Ashkboos et al. 2024, "QuaRot", arXiv:2404.00456, here by additions between
-// vectors alone.)
+// 8 bits are too few if a number is far larger than its neighbours, because all are rounded relative to it.
+// So a matrix may be rotated: rows of both factors are multiplied by Hadamard matrices over 16 numbers that
+// are 16 apart (8, 4 and 2 numbers in the rest of a row). That spreads every number over 16, and leaves the
+// product unchanged except for rounding. (Ashkboos et al. 2024, "QuaRot", arXiv:2404.00456, here with
+// additions between vectors only.)
 //
-// As in kernels.h: no threads and no memory of their own. A row that holds an infinity or a NaN gives NaN.
+// As in kernels.h: no threads and no own memory. A row that holds an infinity or a NaN gives NaN.
 #pragma once
 
 #include "kernels/kernels.h"
@@ -26,7 +26,7 @@ namespace attend::kernels {
 constexpr std::int64_t kInt8Panel = 16;
 constexpr std::int64_t kInt8LargestDepth = 133144;
 
-// W^T [depth, columns] as pack_int8 made it.
+// W^T [depth, columns] as written by pack_int8.
 struct Int8Matrix {
   std::int64_t depth = 0, columns = 0;
   std::int8_t* weights = nullptr;  // int8_size(depth, columns), zeros where depth or columns end early
@@ -34,7 +34,7 @@ struct Int8Matrix {
   std::int32_t* sums = nullptr;    // [int8_panels(columns) * 16], of each column's weights
   bool rotated = false;
 
-  // Where the weights 4 k ... 4 k + 3 of a column lie.
+  // The index of the weights 4 k ... 4 k + 3 of a column.
   std::int64_t place(std::int64_t column, std::int64_t k) const {
     return ((column / kInt8Panel * ((depth + 3) / 4) + k) * kInt8Panel + column % kInt8Panel) * 4;
   }
@@ -69,37 +69,37 @@ struct Int8Kernels {
   // `scratch`: 16 * depth floats.
   void (*pack)(const Int8Matrix&, const float* w, std::int64_t w_row, std::int64_t w_column,
                std::int64_t begin, std::int64_t end, float* scratch);
-  // The part of y in the given rows and panels. `scratch`: int8_scratch(depth) bytes.
+  // Computes the given rows and panels of y. `scratch`: int8_scratch(depth) bytes.
   void (*multiply)(const Int8Matrix&, const Int8Product&, std::int64_t row_begin, std::int64_t row_end,
                    std::int64_t panel_begin, std::int64_t panel_end, std::uint8_t* scratch);
-  // The same of weights in 4 bits (int4.h).
+  // The same with 4-bit weights (int4.h).
   void (*pack_int4)(const Int4Matrix&, const float* w, std::int64_t w_row, std::int64_t w_column,
                     std::int64_t begin, std::int64_t end, float* scratch);
   void (*multiply_int4)(const Int4Matrix&, const Int8Product&, std::int64_t row_begin, std::int64_t row_end,
                         std::int64_t panel_begin, std::int64_t panel_end, std::uint8_t* scratch);
-  // x [count] as integers, -127 ... 127 to the nearest, ties to even; returns their scale, largest |x| / 127.
-  // Numbers all below 1e-30 become zeros; of an infinity or a NaN the scale is NaN.
+  // Writes x [count] as integers, -127 ... 127 to nearest, ties to even; returns their scale, max |x| / 127.
+  // If all numbers are below 1e-30 they become zeros; an infinity or a NaN makes the scale NaN.
   float (*quantize)(std::int8_t* to, const float* x, std::int64_t count);
   // Column n of the matrix as float32: row n of W, [depth].
   void (*column)(const Int8Matrix&, std::int64_t n, float* to);
-  // x [count] rotated, in place: twice is not at all, but for rounding.
+  // Rotates x [count] in place; rotating twice restores x, except for rounding.
   void (*rotate)(float* x, std::int64_t count);
-  // Attention of heads [begin, end), numbered sequence by sequence, of keys and values without pages and
-  // without dropout: queries, keys and values are rounded to 8 bits row by row, and what a key weighs to 15.
+  // Attention of heads [begin, end), numbered sequence by sequence, for keys and values without pages and
+  // without dropout. Queries, keys and values are rounded to 8 bits row by row, weights to 15 bits.
   // `scratch`: int8_attention_scratch bytes, aligned for floats.
   void (*attention)(const Attention&, std::int64_t begin, std::int64_t end, std::uint8_t* scratch);
 };
 
-// Rows that multiply quantizes at a time, and the memory that it needs for them.
+// The number of rows that multiply quantizes at a time, and the scratch size for them.
 constexpr std::int64_t kInt8Rows = 64;
-inline std::int64_t int8_stride(std::int64_t depth) {  // from one of them to the next; not a power of 2
+inline std::int64_t int8_stride(std::int64_t depth) {  // from one row to the next; not a power of 2
   return (depth + 63) / 64 * 64 + 64;
 }
 inline std::int64_t int8_scratch(std::int64_t depth) {
   return kInt8Rows * int8_stride(depth) + depth * 4;
 }
 
-// Queries that attention takes at a time, and the memory that it needs.
+// The number of queries that attention processes at a time, and its scratch size.
 constexpr std::int64_t kInt8Queries = 32;
 std::int64_t int8_attention_scratch(const Attention& attention);
 

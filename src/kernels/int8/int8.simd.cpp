@@ -23,7 +23,7 @@ void multiply(const Int8Matrix& b, const Int8Product& m, std::int64_t row_begin,
       scales[r] = quantize_left(scratch + r * stride, m.x + (i + r) * m.x_row, b.depth, padded, room);
     const Factors f{scratch, stride, scales, i, b.weights, padded / 4, b.scales, b.sums, 0};
     std::int64_t panel = panel_begin;
-    // Few rows wait for the weights, and memory is read fastest in one line.
+    // Few rows wait for the weights, and memory is fastest when read sequentially.
     if (rows > kFewRows)
       for (; panel + kTilePanels <= panel_end; panel += kTilePanels)
         rows_by_panels<kTilePanels>(m, f, rows, panel);
@@ -47,7 +47,7 @@ void pack(const Int8Matrix& m, const float* w, std::int64_t w_row, std::int64_t 
       m.scales[first + c] = 0;
       m.sums[first + c] = 0;
       if (c >= count) continue;
-      // The floats are read before the bytes that take their place in scratch are written: a byte is smaller.
+      // The floats are read before bytes overwrite them in scratch: a byte is smaller.
       const float* row = w_column == 1 ? w + (first + c) * w_row : scratch + c * m.depth;
       if (m.rotated) {
         rotate(scratch + c * m.depth, row, m.depth);

@@ -12,7 +12,7 @@ struct Int8PageLayout {
 
   constexpr std::int64_t head_bytes() const { return rows * (head_size + 4); }
   constexpr std::int64_t page_bytes() const { return 2 * heads * head_bytes(); }
-  // Where a head's keys (half 0) or values (half 1) begin in a page, and their scales behind them.
+  // The byte offset of a head's keys (half 0) or values (half 1) in a page; their scales follow.
   constexpr std::int64_t bytes_at(std::int64_t half, std::int64_t head) const {
     return (half * heads + head) * head_bytes();
   }

@@ -6,8 +6,8 @@
 
 namespace attend::kernels::ATTEND_ISA {
 
-// B rows of 16 numbers, of which each column is multiplied by the Hadamard matrix of B, of length 1. The
-// sizes of the results, as bits, are put into `largest` where they are larger.
+// Multiplies each column of B rows of 16 numbers by the normalized Hadamard matrix of size B. Raises
+// `largest` to the absolute values of the results, as bits.
 template <int B>
 inline void rotate_rows(float* to, const float* from, IntVector& largest) {
   constexpr float kLength = B == 16 ? 0.25f : B == 8 ? 0.353553391f : B == 4 ? 0.5f : 0.707106781f;
@@ -33,7 +33,7 @@ inline void rotate_rows(float* to, const float* from, IntVector& largest) {
   }
 }
 
-// to may be from. Returns how many numbers were rotated; `largest`: as of rotate_rows, of these.
+// `to` may equal `from`. Returns how many numbers were rotated; `largest`: as in rotate_rows, over these.
 inline std::int64_t rotate(float* to, const float* from, std::int64_t count, IntVector* largest) {
   std::int64_t k = 0;
   IntVector most = *largest;

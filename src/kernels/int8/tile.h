@@ -1,9 +1,9 @@
 // Tiles of products of 8-bit integers, for the files of this folder, which are compiled once per instruction
 // set.
 //
-// VNNI multiplies unsigned by signed bytes: the left factor is kept as q + 128, and sums begin at -128 times
-// the column's sum. ARM's dot products are of signed bytes. AVX2 has vpmaddubsw, which adds two products in
-// 16 bits: of |a| and w with a's sign these are at most 2 * 127 * 127 and fit. The portable code does the
+// VNNI multiplies unsigned by signed bytes: the left factor is stored as q + 128, and sums begin at -128
+// times the column's sum. ARM's dot products take signed bytes. AVX2 has vpmaddubsw, which adds two products
+// in 16 bits: for |a| and w with a's sign these are at most 2 * 127 * 127 and fit. The portable code does the
 // same with the compiler's vectors.
 #pragma once
 
@@ -26,11 +26,11 @@ constexpr int kTileRows = 6, kTilePanels = 1;
 constexpr int kTileRows = 4, kTilePanels = 1;
 #endif
 constexpr int kPerPanel = kInt8Panel / W;  // vectors
-constexpr std::int64_t kFewRows = 8;       // which wait for the weights, not for arithmetic
+constexpr std::int64_t kFewRows = 8;       // up to this many rows, reading the weights is the limit
 
 typedef std::int16_t Shorts __attribute__((vector_size(W * 4)));
 
-// Four bytes of a row of the left factor, for each lane.
+// Four bytes of a row of the left factor, repeated in each lane.
 struct Left {
 #if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || defined(__ARM_FEATURE_DOTPROD)
   IntVector bytes;
@@ -48,7 +48,7 @@ struct Left {
 #endif
 };
 
-// sum + the products of four bytes in each lane, unsigned by signed; on ARM both signed.
+// sum + the products of four bytes in each lane: unsigned by signed, on ARM both signed.
 #if defined(__AVX512VNNI__)
 inline IntVector dot_products(IntVector sum, IntVector a, IntVector b) {
   return (IntVector)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)a, (__m512i)b);
@@ -83,8 +83,8 @@ inline IntVector load_ints(const void* p) {
   return v;
 }
 
-// W floats from -127 to 127 to the nearest integers, ties to even. The portable code's addend leaves no bits
-// for fractions.
+// Rounds W floats from -127 to 127 to the nearest integers, ties to even. The portable code adds a large
+// number that leaves no bits for fractions.
 inline IntVector round(Vector x) {
 #if defined(__AVX512F__)
   return (IntVector)_mm512_maskz_cvtps_epi32(0xffff, (__m512)x);
@@ -113,10 +113,10 @@ inline void store_bytes(std::uint8_t* to, IntVector v, std::uint8_t offset) {
 #endif
 }
 
-// Four such vectors.
+// The same for four vectors.
 inline void store_bytes(std::uint8_t* to, const IntVector (&v)[4], std::uint8_t offset) {
 #if defined(__AVX512F__)
-  // Packing goes by quarters of vectors, so bytes 4 ... 7 are the second vector's first four.
+  // Packing works within quarters of vectors, so bytes 4 ... 7 are the second vector's first four.
   const __m512i place = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   const __m512i bytes =
       _mm512_maskz_permutexvar_epi32(0xffff, place,
@@ -135,8 +135,8 @@ inline void store_bytes(std::uint8_t* to, const IntVector (&v)[4], std::uint8_t 
 #endif
 }
 
-// The largest |x| as bits, and no less than any lane of `at_least`: NaN and infinities compare above all
-// numbers.
+// The largest |x| as bits, at least as large as every lane of `at_least`. NaN and infinities compare above
+// all numbers.
 inline std::int32_t largest_size(const float* x, std::int64_t count, IntVector at_least = IntVector{}) {
   IntVector most[4] = {at_least};
   std::int64_t k = 0;
@@ -160,8 +160,8 @@ inline std::int32_t largest_size(const float* x, std::int64_t count, IntVector a
   return lanes[0];
 }
 
-// x [count] into bytes q + offset, and offset from there to `padded`; returns the scale. `bits`: of the
-// largest |x|. A row too small to divide by is zeros, one with an infinity or NaN has the scale NaN.
+// Writes x [count] as bytes q + offset, and the offset from there to `padded`; returns the scale. `bits`: the
+// largest |x|. A row too small to divide by becomes zeros; one with an infinity or NaN has the scale NaN.
 inline float quantize(std::uint8_t* to, const float* x, std::int64_t count, std::int64_t padded,
                       std::uint8_t offset, std::int32_t bits) {
   float largest = 0;
@@ -194,7 +194,7 @@ inline float quantize(std::uint8_t* to, const float* x, std::int64_t count, std:
   return quantize(to, x, count, padded, offset, largest_size(x, count));
 }
 
-// A row of the left factor likewise, rotated first if `room` for that is given.
+// The same for a row of the left factor, which is rotated first if `room` for that is given.
 inline float quantize_left(std::uint8_t* to, const float* x, std::int64_t count, std::int64_t padded,
                            float* room, std::uint8_t offset = kOffset) {
   if (room == nullptr) return quantize(to, x, count, padded, offset);
@@ -216,14 +216,14 @@ struct Factors {
   std::int64_t first_panel;
 };
 
-// Sums of some rows, from number r0 of the block, and of vectors of columns, from `panel` of f's:
-// [rows][vectors].
+// The sums of some rows, from row r0 of the block, and of some vectors of columns, from `panel` of f's
+// panels: [rows][vectors].
 struct Sums {
   const IntVector* first;
   std::int64_t r0, rows, panel, vectors;
 };
 
-// What is done to sums until they are results, in registers, so that each is stored once.
+// Turns sums into results in registers, so that each result is stored once.
 template <class Function>
 void finish_by(const Int8Product& m, const Factors& f, const Sums& sums, Function function) {
   const float* const row_scales = f.row_scales + sums.r0;
@@ -246,7 +246,7 @@ void finish_by(const Int8Product& m, const Factors& f, const Sums& sums, Functio
     }
   }
 }
-// Called, or every shape of tile would have a copy of every activation.
+// A call, because otherwise every shape of tile would contain every activation.
 __attribute__((noinline)) inline void finish(const Int8Product& m, const Factors& f, const Sums& sums) {
   switch (m.activation) {
     case Activation::none:
@@ -260,8 +260,8 @@ __attribute__((noinline)) inline void finish(const Int8Product& m, const Factors
   }
 }
 
-// R rows, from number r0 of the block, by V panels. U sums for each element, over every U-th four of the
-// depth, so that one need not wait for another.
+// R rows, from row r0 of the block, by V panels. Each element has U sums, over every U-th four of the depth,
+// so that they do not wait for each other.
 template <int R, int V, int U>
 void tile(const Int8Product& m, const Factors& f, std::int64_t r0, std::int64_t panel) {
   constexpr int kVectors = V * kPerPanel;
@@ -282,7 +282,7 @@ void tile(const Int8Product& m, const Factors& f, std::int64_t r0, std::int64_t 
 #pragma GCC unroll 12
     for (int v = 0; v < kVectors; ++v)
       w[v] = load_ints(weights + v / kPerPanel * panel_bytes + (k * kPerPanel + v % kPerPanel) * W * 4);
-    if constexpr (V > 1)  // the panels that come next, which may lie in memory
+    if constexpr (V > 1)  // the next panels, which may not be in the cache yet
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v)
         __builtin_prefetch(weights + (V + v) * panel_bytes + k * kInt8Panel * 4, 0, 2);
@@ -300,7 +300,7 @@ void tile(const Int8Product& m, const Factors& f, std::int64_t r0, std::int64_t 
 #pragma GCC unroll 4
     for (int u = 0; u < U; ++u) add(k + u, sum[u]);
   for (; k < fours; ++k) add(k, sum[0]);
-  // A copy, or the sums themselves would have an address and not be kept in registers.
+  // A copy; otherwise the sums themselves would need an address and leave the registers.
   IntVector whole[R][kVectors];
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r)
@@ -314,7 +314,7 @@ void tile(const Int8Product& m, const Factors& f, std::int64_t r0, std::int64_t 
   finish(m, f, {whole[0], r0, R, panel, kVectors});
 }
 
-// The last `rows` rows, R at most. Alone they wait for their sums, unless there are several.
+// The last `rows` rows, at most R. One alone would wait for its sums, so it gets several per element.
 template <int R, int V>
 void last_rows(const Int8Product& m, const Factors& f, std::int64_t rows, std::int64_t r,
                std::int64_t panel) {

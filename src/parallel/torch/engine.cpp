@@ -1,5 +1,5 @@
-// The engine on libtorch's c10d: TCPStore and Gloo. The one part of attend that knows torch, in a module of
-// its own.
+// The engine on libtorch's c10d: TCPStore and Gloo. It is a module of its own, and the only part of Attend
+// that uses libtorch.
 #include "parallel/engine.h"
 
 #include <attend/export.h>
@@ -23,7 +23,7 @@ namespace {
 using Milliseconds = std::chrono::milliseconds;
 using StoreHandle = c10::intrusive_ptr<c10d::Store>;
 
-// torch's errors without the addresses of its functions.
+// Reports torch's errors without the addresses of its functions.
 template <class Work>
 auto plainly(const Work& work) {
   try {
@@ -47,7 +47,7 @@ StoreHandle open_tcp_store(const ProcessPlace& place, bool server, Milliseconds 
     const std::string why = error.what_without_backtrace();
     if (server && why.find("EADDRINUSE") != std::string::npos)
       throw std::runtime_error("rank 0 cannot open port " + std::to_string(place.port) +
-                               ", which another program has: set MASTER_PORT to a free one");
+                               ", which another program uses; set MASTER_PORT to a free one");
     throw std::runtime_error(server ? "rank 0 cannot open " + where + ": " + why
                                     : "rank " + std::to_string(place.rank) + " does not reach rank 0 at " +
                                           where + ": " + why);
@@ -80,7 +80,7 @@ class TorchPending : public Pending {
       try {
         return work_->wait(time);
       } catch (...) {
-        if (!work_->isCompleted()) return false;  // out of this time, not of the engine's
+        if (!work_->isCompleted()) return false;  // this wait is over, not the engine's timeout
         throw;
       }
     });
@@ -107,7 +107,7 @@ class TorchEngine : public Engine {
   void connect() override {
     plainly([&] {
       c10::intrusive_ptr<c10d::ProcessGroupGloo::Options> options;
-      if (place_.local_size == place_.size) {  // whatever the machine's name resolves to
+      if (place_.local_size == place_.size) {  // one machine: its own address, whatever its name is
         options = c10d::ProcessGroupGloo::Options::create(timeout_);
         options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
       } else {

@@ -1,6 +1,6 @@
-// What torch's ProcessGroupGloo.hpp names of Gloo, whose headers a libtorch does not bring along. All of it
-// is behind pointers there, and this module uses none of it but through libtorch, so that declarations do.
-// CMake makes the headers that ProcessGroupGloo.hpp includes of this one.
+// Declares what torch's ProcessGroupGloo.hpp names from Gloo; libtorch does not include Gloo's headers. There
+// everything is behind pointers, and this module uses it only through libtorch, so declarations are enough.
+// CMake generates the headers that ProcessGroupGloo.hpp includes from this one.
 #pragma once
 
 #include <chrono>

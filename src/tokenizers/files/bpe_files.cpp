@@ -128,7 +128,7 @@ TokenizerJson read_roberta(BpeFiles files) {
       for (const Json& token : added)
         if (token.at("content") == files.tokens.at(role))
           return Json::array({token.at("content"), token.at("id")});
-      fail("{}: there is no {}", fields.source(), role);
+      fail("{}: the directory has no {}", fields.source(), role);
     };
     return Json{{"type", "RobertaProcessing"},
                 {"sep", named("sep_token")},

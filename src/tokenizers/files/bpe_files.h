@@ -1,5 +1,5 @@
-// Directories with vocab.json and merges.txt instead of a tokenizer.json: GPT-2's byte-level BPE and what
-// adds special tokens to it, and the BPE over characters of GPT, CTRL and XLM.
+// Reads directories with vocab.json and merges.txt instead of a tokenizer.json: GPT-2's byte-level BPE with
+// the special tokens of several families, and the BPE over characters of GPT, CTRL and XLM.
 #pragma once
 
 #include "tokenizers/files/json_tables.h"
@@ -10,7 +10,7 @@ namespace attend::tokenizers {
 
 TokenizerJson read_bpe_files(const std::filesystem::path& directory);
 
-// GPT-2's byte-level BPE as a tokenizer.json says it; `tables` have the merges too.
+// GPT-2's byte-level BPE as in a tokenizer.json; `tables` include the merges.
 TokenizerJson byte_level_bpe(ModelTables tables, const Json& added_tokens, Json post_processor,
                              bool add_prefix_space);
 

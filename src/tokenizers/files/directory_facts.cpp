@@ -21,7 +21,7 @@ bool is_left(const TokenizerConfig& config, const char* field, const char* usual
   return side == "left";
 }
 
-// Special tokens, and what they usually are where the directory does not say.
+// Special tokens, and their usual texts if the directory names none.
 struct Special {
   std::string_view role;
   std::array<std::string_view, 3> usual;
@@ -54,7 +54,7 @@ bool gives_token_types(const std::filesystem::path& directory) {
   const TokenizerConfig config(directory);
   const std::vector<std::string> names = config.fields().texts({"model_input_names"});
   if (!names.empty()) return std::find(names.begin(), names.end(), "token_type_ids") != names.end();
-  // A tokenizer of no family gives whatever there may be.
+  // A tokenizer without a family gives all outputs.
   return config.fields().text({"tokenizer_class"}, "").starts_with("PreTrainedTokenizer") ||
          in(families, config.family());
 }

@@ -41,12 +41,12 @@ const GgufCut& gguf_cut(const Gguf& gguf) {
   std::string known;
   for (const GgufCut& cut : cuts) known += (known.empty() ? "" : ", ") + std::string(cut.names.front());
   fail(
-      "{}: tokenizer.ggml.pre: expected {} or one of their relatives, found {}: it cuts words in a way that "
-      "is not known here",
+      "{}: tokenizer.ggml.pre: expected {} or one of their relatives, found {}, whose rules for words are "
+      "unknown",
       gguf.source(), known, shown(Json(name)));
 }
 
-// Says it in a tokenizer.json that cuts as GPT-2 does.
+// Writes it into a tokenizer.json that splits text like GPT-2.
 void set_cut(const GgufCut& cut, Json& fields) {
   if (cut.composes) fields["normalizer"] = {{"type", "NFC"}};
   if (cut.keeps_known) fields["model"]["ignore_merges"] = true;
@@ -88,7 +88,7 @@ std::string name_of_cut(const Json& fields, const std::string& source) {
     if (bytes && !others && pattern == (cut.pattern == nullptr ? "" : cut.pattern) &&
         digits == cut.digits_apart && known == cut.keeps_known)
       return std::string(cut.names.front());
-  fail("{}: its tokenizer cuts words in a way that has no name in GGUF: {}", source, shown(own));
+  fail("{}: GGUF has no name for the tokenizer's rules for words: {}", source, shown(own));
 }
 
 }  // namespace attend::tokenizers

@@ -1,4 +1,4 @@
-// How byte-level BPE cuts a text before it merges bytes, by the names that tokenizer.ggml.pre has for it.
+// How byte-level BPE splits a text before it merges bytes, by the names of tokenizer.ggml.pre.
 #pragma once
 
 #include "formats/gguf.h"
@@ -12,18 +12,18 @@ namespace attend::tokenizers {
 
 struct GgufCut {
   std::vector<std::string_view> names;
-  const char* pattern;        // null: as GPT-2 does
-  bool digits_apart = false;  // before that, each digit stands alone
+  const char* pattern;        // null: GPT-2's
+  bool digits_apart = false;  // first, each digit becomes a separate word
   bool composes = false;      // characters are composed first (NFC)
   bool keeps_known = false;   // a word that is a token is not merged
   bool begins = false;        // texts begin with bos_token, unless the file says otherwise
 };
 
-// Error for a name that is not known.
+// An Error for an unknown name.
 const GgufCut& gguf_cut(const Gguf& gguf);
-// Says it in a tokenizer.json that cuts as GPT-2 does.
+// Writes it into a tokenizer.json that splits text like GPT-2.
 void set_cut(const GgufCut& cut, Json& fields);
-// The name of what a tokenizer.json does; Error if there is none.
+// The name for the rules of a tokenizer.json; an Error if there is none.
 std::string name_of_cut(const Json& fields, const std::string& source);
 
 }  // namespace attend::tokenizers

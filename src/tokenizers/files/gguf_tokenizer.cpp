@@ -17,7 +17,7 @@
 namespace attend::tokenizers {
 namespace {
 
-using Type = SentencePieceFile::Type;  // whose numbers GGUF has
+using Type = SentencePieceFile::Type;  // GGUF uses the same numbers
 constexpr const char* key_tokens = "tokenizer.ggml.tokens";
 
 struct GgufToken {
@@ -42,7 +42,7 @@ std::vector<GgufToken> read_tokens(const Gguf& gguf) {
   return tokens;
 }
 
-// Those that are looked for in the text itself, as the converter marks them.
+// The tokens that are searched for in the text, according to the converter.
 std::vector<TokenizerConfig::Token> added(const std::vector<GgufToken>& tokens) {
   std::vector<TokenizerConfig::Token> result;
   for (const GgufToken& token : tokens)
@@ -58,7 +58,7 @@ TokenizerJson read_gpt2(const Gguf& gguf, const TokenizerConfig& config) {
   const std::vector<GgufToken> tokens = read_tokens(gguf);
   const std::string source = gguf.source() + ": " + key_tokens;
   for (std::size_t id = 0; id < tokens.size(); ++id)
-    if (tokens[id].type != Type::unused)  // "[PAD50300]" stands where the original has no token
+    if (tokens[id].type != Type::unused)  // "[PAD50300]" fills an id that the original does not use
       tables.vocabulary.add(tokens[id].text, static_cast<std::int64_t>(id), source);
   constexpr const char* key = "tokenizer.ggml.merges";
   std::vector<std::string_view> pairs;
@@ -91,7 +91,7 @@ TokenizerJson read_gpt2(const Gguf& gguf, const TokenizerConfig& config) {
   return result;
 }
 
-// GGUF marks the tokens that begin a word instead of those that go on with one.
+// GGUF marks tokens that begin a word instead of those that continue one.
 TokenizerJson read_bert(const Gguf& gguf, const TokenizerConfig& config) {
   const std::vector<GgufToken> tokens = read_tokens(gguf);
   const auto begins = [](const GgufToken& token) { return token.text.starts_with(space_letter); };
@@ -111,7 +111,7 @@ TokenizerJson read_bert(const Gguf& gguf, const TokenizerConfig& config) {
   return bert_tokenizer(std::move(vocabulary), config);
 }
 
-// A SentencePiece model's pieces and scores.
+// The pieces and scores of a SentencePiece model.
 SentencePieceFile read_pieces(const Gguf& gguf) {
   constexpr const char* key_scores = "tokenizer.ggml.scores";
   std::vector<GgufToken> tokens = read_tokens(gguf);
@@ -119,7 +119,7 @@ SentencePieceFile read_pieces(const Gguf& gguf) {
   if (scores.size() != tokens.size())
     fail("{}: {}: expected one for each of {} tokens, found {}", gguf.source(), key_scores, tokens.size(),
          scores.size());
-  // Behind the pieces stand "[PAD32000]" and so on, where the original has sentinels or nothing.
+  // After the pieces come "[PAD32000]" and so on, where the original has sentinels or nothing.
   while (!tokens.empty() && tokens.back().type == Type::unused && tokens.back().text.starts_with("[PAD"))
     tokens.pop_back();
   SentencePieceFile file;
@@ -163,7 +163,7 @@ std::string with_visible_spaces(std::string_view text) {
   return result;
 }
 
-// Llama's and Gemma's: pieces merged by their scores, and bytes for what is none.
+// Llama's and Gemma's: pieces that are merged by their scores, and bytes for the rest.
 TokenizerJson read_llama(const Gguf& gguf, const TokenizerConfig& config) {
   SentencePieceFile file = read_pieces(gguf);
   file.kind = SentencePieceFile::Kind::bpe;
@@ -177,11 +177,11 @@ TokenizerJson read_llama(const Gguf& gguf, const TokenizerConfig& config) {
       found = true;
     }
     if (piece.type != Type::user_defined) continue;
-    // The converter wrote their spaces as such. They are merged first.
+    // The converter has written their spaces as such. They are merged first.
     piece.text = with_visible_spaces(piece.text);
     piece.score = 0;
   }
-  if (!found) fail("{}: {}: there is no {} among the tokens", gguf.source(), key_tokens, unknown);
+  if (!found) fail("{}: {}: the tokens do not include {}", gguf.source(), key_tokens, unknown);
   return convert_sentencepiece(*find_sentencepiece_family("llama"), file, config, TextSide::source,
                                gguf.source() + ": " + key_tokens);
 }

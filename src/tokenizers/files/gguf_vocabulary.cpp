@@ -19,7 +19,7 @@
 namespace attend::tokenizers {
 namespace {
 
-// Numbers of tokenizer.ggml.token_type.
+// Values of tokenizer.ggml.token_type.
 constexpr std::int32_t normal_token = 1, unknown_token = 2, control_token = 3, user_token = 4,
                        unused_token = 5, byte_token = 6;
 
@@ -28,7 +28,7 @@ struct GgufTokens {
   std::vector<std::int32_t> kinds;
   std::map<std::string, std::size_t> ids;
   std::vector<std::string> merges;                          // "a b"
-  std::vector<std::pair<std::string, std::size_t>> merged;  // what they make, and its id
+  std::vector<std::pair<std::string, std::size_t>> merged;  // the results of the merges, with their ids
 
   void put(std::string_view text, std::size_t id, std::int32_t kind, const std::string& source) {
     if (id >= texts.size())
@@ -69,7 +69,7 @@ void write_byte_level(const Json& fields, const GgufTokens& tokens, const std::s
   writer.add("tokenizer.ggml.merges", tokens.merges);
 }
 
-// llama.cpp merges the pair whose token has the highest score: the earlier the merge, the higher.
+// llama.cpp merges the pair whose token has the highest score: earlier merges get higher scores.
 void write_pieces(const Json& model, GgufTokens tokens, bool prefixes, GgufWriter& writer) {
   constexpr float none = -1e9F;
   std::vector<float> scores(tokens.texts.size(), none);
@@ -105,7 +105,7 @@ void write_gguf_vocabulary(const std::filesystem::path& model, std::int64_t rows
   const std::string type = json.fields.at("model").value("type", ""),
                     decoder = json.fields.value("decoder", Json()).dump();
   if (type != "BPE")
-    fail("{}: GGUF files are written with byte-level BPE or BPE that falls back to bytes, found {}", source,
+    fail("{}: expected byte-level BPE, or BPE with byte fallback, to write a GGUF file, found {}", source,
          type);
   const GgufTokens tokens = tokens_of(json, rows, source);
   const std::vector<TokenId> none = tokenizer.encode("").ids, letter = tokenizer.encode("a").ids;
@@ -118,7 +118,7 @@ void write_gguf_vocabulary(const std::filesystem::path& model, std::int64_t rows
                      std::ranges::find(letter, static_cast<TokenId>(prefixed->second)) != letter.end(),
                  writer);
   } else {
-    fail("{}: GGUF files are written with byte-level BPE or BPE that falls back to bytes", source);
+    fail("{}: expected byte-level BPE, or BPE with byte fallback, to write a GGUF file", source);
   }
   const TokenizerConfig config(model);
   constexpr std::pair<const char*, const char*> roles[] = {

@@ -1,4 +1,4 @@
-// A tokenizer as GGUF's metadata.
+// Writes a tokenizer as GGUF's metadata.
 #pragma once
 
 #include "formats/gguf_writer.h"
@@ -8,8 +8,9 @@
 
 namespace attend::tokenizers {
 
-// The tokenizer of a model directory, its special tokens and the template of a chat. `rows`: tokens of the
-// model, which may be more than the tokenizer's. Error if llama.cpp has no such tokenizer.
+// Writes the tokenizer of a model directory, its special tokens and its chat template. `rows`: the number of
+// token vectors of the model, which may be larger than the tokenizer's size. An Error if llama.cpp has no
+// such tokenizer.
 void write_gguf_vocabulary(const std::filesystem::path& model, std::int64_t rows, GgufWriter& writer);
 
 }  // namespace attend::tokenizers

@@ -11,8 +11,8 @@
 namespace attend::tokenizers {
 namespace {
 
-// Walks through JSON text. Reads strings, numbers, and the structure around the tables; any other value is
-// passed over and handed to the general parser, which checks it.
+// Scans JSON text. Reads strings, numbers, and the structure around the tables; any other value is skipped
+// and passed to the general parser, which checks it.
 class Scanner {
  public:
   Scanner(std::string_view text, const std::string& source) : text_(text), source_(source) {}
@@ -39,7 +39,7 @@ class Scanner {
     if (!skip(c)) wrong(fmt::format("'{}'", c));
   }
 
-  // The items of { } or [ ]: visit() reads one of them.
+  // The items of { } or [ ]: visit() reads one item.
   template <class Visit>
   void items(char open, char close, Visit visit) {
     expect(open);
@@ -112,7 +112,7 @@ class Scanner {
 
   std::size_t place() const { return at_; }
   void go_to(std::size_t place) { at_ = place; }
-  std::size_t rest() const { return text_.size() - at_; }  // in bytes
+  std::size_t rest() const { return text_.size() - at_; }  // remaining bytes
   bool at_end() { return peek() == '\0' && at_ == text_.size(); }
 
  private:
@@ -166,7 +166,7 @@ class Lookups {
     texts_ += text;
     ends_.push_back(texts_.size());
   }
-  // Valid until something is added.
+  // Valid until a text is added.
   const std::vector<std::string_view>& views() {
     views_.clear();
     for (std::size_t begin = 0; const std::size_t end : ends_) {
@@ -189,8 +189,8 @@ class Lookups {
 void read_vocabulary(Scanner& scanner, ModelTables& tables, const std::string& source) {
   tables.has_vocabulary = true;
   const bool has_scores = scanner.peek() == '[';
-  tables.vocabulary.reserve(scanner.rest() / 64);  // a token with its id, and most often a merge
-  // A list has a token at each place; of an object's members with one name the last counts.
+  tables.vocabulary.reserve(scanner.rest() / 64);  // a token with its id, and usually a merge
+  // A list has a token for each index; if an object has several members with one name, the last counts.
   const auto earlier = has_scores ? Vocabulary::Earlier::kept : Vocabulary::Earlier::forgotten;
   Lookups lookups;
   std::vector<std::int64_t> ids;
@@ -278,7 +278,7 @@ TokenizerJson read_tokenizer_json(std::string_view text, const std::string& sour
   TokenizerJson result;
   Scanner scanner(checked(text, source), source);
   std::string fields = "{", model;
-  std::size_t merges = 0;  // where they begin; 0: there are none
+  std::size_t merges = 0;  // where they begin; 0: none
   const auto add = [](std::string& object, const std::string& name, std::string_view value) {
     if (object.size() > 1) object += ',';
     object += Json(name).dump();
@@ -307,7 +307,7 @@ TokenizerJson read_tokenizer_json(std::string_view text, const std::string& sour
         if (result.tables.has_vocabulary)
           read_merges(scanner, result.tables, model_source);
         else
-          scanner.value();  // read when the vocabulary is there
+          scanner.value();  // read after the vocabulary
       } else
         add(model, field, scanner.value());
     });

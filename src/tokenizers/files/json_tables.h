@@ -1,5 +1,5 @@
-// Reads a tokenizer.json: the vocabulary and the merges, which may have hundreds of thousands of entries, go
-// straight into their tables; everything else becomes a JSON tree.
+// Reads a tokenizer.json. The vocabulary and the merges, which may have hundreds of thousands of entries, are
+// read directly into their tables; everything else becomes a JSON tree.
 #pragma once
 
 #include "formats/json.h"
@@ -18,25 +18,27 @@
 namespace attend::tokenizers {
 
 struct TokenizerJson {
-  Json fields;  // the whole file, but for model.vocab and model.merges
+  Json fields;  // the whole file, except model.vocab and model.merges
   ModelTables tables;
-  // What no tokenizer.json can say, from other files: this model instead of that of the tables, and these two
-  // instead of the fields normalizer and pre_tokenizer, which are the nearest that can be written.
+  // What other files define and no tokenizer.json can express: this model instead of that of the tables, and
+  // these two instead of the fields normalizer and pre_tokenizer, which then hold the closest approximation.
   std::unique_ptr<Model> model;
   std::unique_ptr<Normalizer> normalizer;
-  std::unique_ptr<PreTokenizer> pre_tokenizer;   // only beside a normalizer; null: none
-  std::unique_ptr<Normalizer> lowercase;         // of AddedTokens::take_lowercase
-  std::optional<TokenId> unknown_language_code;  // of AddedTokens::take_language_codes
+  std::unique_ptr<PreTokenizer> pre_tokenizer;   // only with a normalizer; null: none
+  std::unique_ptr<Normalizer> lowercase;         // for AddedTokens::take_lowercase
+  std::optional<TokenId> unknown_language_code;  // for AddedTokens::take_language_codes
   std::unique_ptr<Decoder> decoder;
-  // As transformers' slow tokenizers do it: added tokens have the ids that the list says, of a pair both
-  // texts are cut token by token, and these added tokens stand apart from decoded text around them, with
-  // spaces between, but not before those of `closing`.
+  // Like transformers' slow tokenizers: added tokens have the ids of the list; both texts of a pair are
+  // truncated token by token; and the added tokens in `apart` are separated from decoded text around them by
+  // `between_parts`, except that nothing comes before those in `closing`.
   bool slow = false;
   std::set<std::string> apart;
   std::string between_parts = " ";
   std::set<std::string> closing;
-  std::set<TokenId> marked;            // in special_tokens_mask also where a text has them (Marian)
-  std::optional<TokenId> closes_once;  // the special token behind a text, which may end with it itself (T5)
+  std::set<TokenId> marked;            // counted in special_tokens_mask even if they come from the text
+                                       // (Marian)
+  std::optional<TokenId> closes_once;  // the special token after a text; not added if the text ends with it
+                                       // (T5)
 };
 
 // `source` names the file in errors.

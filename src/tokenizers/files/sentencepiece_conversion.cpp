@@ -92,14 +92,14 @@ Json decoder(const Family& family, SpaceFields spaces) {
   return {{"type", "Sequence"}, {"decoders", steps}};
 }
 
-// ALBERT's and XLNet's pieces that end with a digit and a comma are all but ruled out.
+// ALBERT and XLNet almost exclude pieces that end with a digit and a comma.
 bool ends_with_digit_and_comma(const std::string& text) {
   if (text.size() < 2 || text.back() != ',') return false;
   return unicode::is(unicode::last(std::string_view(text).substr(0, text.size() - 1)).value, unicode::digit);
 }
 
-// Two pieces merge if the two together are a token: the sooner the higher its score, then the longer the
-// first of them and the second, in characters; then in the order of the tokens.
+// Two pieces merge if their concatenation is a token. Tokens with higher scores merge first, then those with
+// the longer first piece and the longer second piece, in characters; then in the order of the tokens.
 void add_merges(const std::vector<ScoredToken>& tokens, const SentencePieceFile& file, ModelTables& tables,
                 const std::string& source) {
   std::unordered_map<std::string_view, std::size_t> pieces;

@@ -1,5 +1,5 @@
-// SentencePiece models as transformers makes a tokenizer.json of them for its fast tokenizers: close to what
-// SentencePiece itself makes of a text, but what AutoTokenizer gives.
+// Converts SentencePiece models to a tokenizer.json like transformers does for its fast tokenizers. The
+// result is close to SentencePiece's own, and the same as AutoTokenizer's.
 #pragma once
 
 #include "tokenizers/files/json_tables.h"
@@ -9,8 +9,8 @@
 
 namespace attend::tokenizers {
 
-// Not for families without a fast tokenizer, nor for models of whole words or of characters: those
-// transformers reads with SentencePiece.
+// Not for families without a fast tokenizer, nor for word or character models: transformers reads those with
+// SentencePiece.
 bool can_be_converted(const SentencePieceFamily& family, const SentencePieceFile& file);
 
 TokenizerJson convert_sentencepiece(const SentencePieceFamily& family, const SentencePieceFile& file,

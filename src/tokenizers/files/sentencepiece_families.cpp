@@ -11,8 +11,8 @@ using Family = SentencePieceFamily;
 using Ids = Family::Ids;
 using Steps = Family::Steps;
 
-// Those of mBART (Liu et al. 2020, arXiv:2001.08210) come first, then what Tang et al. 2020
-// (arXiv:2008.00401) added.
+// The languages of mBART (Liu et al. 2020, arXiv:2001.08210) come first, then those added by Tang et al. 2020
+// (arXiv:2008.00401).
 constexpr std::string_view mbart50[] = {
     "ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN", "hi_IN", "it_IT",
     "ja_XX", "kk_KZ", "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP", "nl_XX", "ro_RO", "ru_RU", "si_LK",

@@ -1,4 +1,4 @@
-// How families use a SentencePiece model: ids, special tokens, templates. Each is a row of data.
+// How families use a SentencePiece model: ids, special tokens, templates. Each family is a row of data.
 #pragma once
 
 #include "tokenizers/files/tokenizer_config.h"
@@ -13,35 +13,35 @@ namespace attend::tokenizers {
 
 struct SentencePieceFamily {
   enum class Ids {
-    file,        // the place in the file
+    file,        // the index in the file
     fairseq,     // <s> <pad> </s> <unk>, then the file's pieces from the fourth on
     camembert,   // <s>NOTUSED <pad> </s>NOTUSED <unk> <unk>NOTUSED, then those from the second on
     pegasus,     // <pad> </s> <mask_1> <mask_2> <unk_2> to <unk_102>, then those from the third on
-    vocab_json,  // what vocab.json says
+    vocab_json,  // those in vocab.json
   };
-  // What is done to the text.
+  // Processing of the text before the model.
   enum class Steps {
-    // transformers has no fast tokenizer: the file's rules, as SentencePiece follows them
+    // transformers has no fast tokenizer: the file's rules, like SentencePiece
     sentencepiece,
     spaces,       // the file's rules, then spaces
-    words,        // Pegasus's: the same, and whatever separates words counts as a space
-    cleaned,      // ALBERT's and XLNet's: quotes, accents, capital letters, the file's rules
-    punctuation,  // DeBERTa-v2's: capital letters, the file's rules, punctuation apart
-    plain,        // Llama's: no rules
+    words,        // Pegasus: the same, and all separators of words count as spaces
+    cleaned,      // ALBERT and XLNet: quotes, accents, lowercasing, the file's rules
+    punctuation,  // DeBERTa-v2: lowercasing, the file's rules, punctuation separated
+    plain,        // Llama: no rules
   };
 
   std::vector<std::string_view> names;  // of tokenizer classes and model types
   std::vector<Role> roles;
-  // As TokenizerConfig::fill_in wants them: "$A eos_token".
+  // In the format of TokenizerConfig::fill_in: "$A eos_token".
   const char *single, *pair;
-  // The same where legacy_behaviour says so; null: it says nothing (NLLB alone knows it).
+  // The same if legacy_behaviour is set; null: the field is not used (only NLLB has it).
   const char *legacy_single = nullptr, *legacy_pair = nullptr;
   Ids ids = Ids::file;
   Steps steps = Steps::spaces;
-  bool lowercases = false;                        // where do_lower_case says nothing
-  std::vector<std::string_view> additional = {};  // special tokens, unless the directory has such a list
-  bool keeps_additional = false;                  // they join the directory's list
-  std::vector<std::string_view> behind = {};      // tokens with the ids behind the pieces and languages
+  bool lowercases = false;                        // the default of do_lower_case
+  std::vector<std::string_view> additional = {};  // special tokens, unless the directory has its own list
+  bool keeps_additional = false;                  // they are added to the directory's list
+  std::vector<std::string_view> behind = {};      // tokens with the ids after the pieces and languages
   std::span<const std::string_view> languages =
       {};  // mBART's, NLLB's and PLBART's, special tokens too; the source's is "language"
   const char* usual_language = "en_XX";
@@ -50,17 +50,17 @@ struct SentencePieceFamily {
   std::size_t base_languages = 0;
   bool numbers_languages = true;    // their ids come right behind the pieces; else they are added tokens
   int sentinels = 0;                // T5's <extra_id_0> and so on
-  bool has_languages = false;       // M2M-100's __en__ and so on, the source's in front of the text
+  bool has_languages = false;       // M2M-100's __en__ and so on; the source language's comes before the text
   bool has_language_codes = false;  // Marian's >>fr<<, which vocab.json lists
-  // Where transformers has no fast tokenizer of the model.
-  bool closes_once = false;  // eos_token is behind each text, unless that ends with one (T5)
+  // If transformers has no fast tokenizer of the model:
+  bool closes_once = false;  // eos_token follows each text, unless the text ends with it (T5)
   PieceJoining joining = {};
-  // And where every added token is then a part of its own in decoded text, not only those without a role:
-  // what stands between parts, and which have nothing in front of them.
-  const char* between_parts = nullptr;  // null: it is not so
+  // If in addition every added token is a separate part of decoded text, not only those without a role: the
+  // text between parts, and the tokens with nothing before them.
+  const char* between_parts = nullptr;  // null: not so
   std::vector<std::string_view> closing = {};
 
-  // The template of one text and of two.
+  // The templates for one text and for two.
   std::pair<std::string, std::string> templates(const Fields& config) const;
   bool has_language() const { return has_languages || !languages.empty(); }
   bool has_base_languages(const Fields& config) const;
@@ -69,13 +69,13 @@ struct SentencePieceFamily {
 };
 
 std::span<const SentencePieceFamily> sentencepiece_families();
-const SentencePieceFamily* find_sentencepiece_family(std::string_view name);  // null: there is none
+const SentencePieceFamily* find_sentencepiece_family(std::string_view name);  // null: none
 
-// What only Llama's and T5's directories may say of the spaces that pieces begin with.
+// What only directories of Llama and T5 can set about the spaces before pieces.
 struct SpaceFields {
   bool can_be_told = false;
   bool prefix = true;  // a text begins with a space
-  bool legacy = true;  // and so does what follows a special token
+  bool legacy = true;  // and so does the text after a special token
 };
 SpaceFields read_spaces(const SentencePieceFamily& family, const Fields& config);
 

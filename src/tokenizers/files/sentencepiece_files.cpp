@@ -23,7 +23,7 @@ using Family = SentencePieceFamily;
 using Type = SentencePieceFile::Type;
 
 const Family& family_of(const TokenizerConfig& config, const fs::path& model) {
-  // What transformers' own names of the files say.
+  // Known from transformers' own names of the files.
   std::string name = config.family();
   if (name.empty() &&
       (model.filename() == file_names::source_spm || model.filename() == file_names::target_spm))
@@ -33,8 +33,8 @@ const Family& family_of(const TokenizerConfig& config, const fs::path& model) {
   for (const Family& family : sentencepiece_families())
     known += (known.empty() ? "" : ", ") + std::string(family.names[0]) + "Tokenizer";
   fail(
-      "{}: the files beside it must say in tokenizer_config.json (tokenizer_class) or config.json "
-      "(model_type) how it is used; found '{}', expected one of {}",
+      "{}: tokenizer_config.json (tokenizer_class) or config.json (model_type) next to it must name its "
+      "family; found '{}', expected one of {}",
       model.string(), name, known);
 }
 
@@ -42,14 +42,14 @@ bool lowercases(const Family& family, const Fields& config) {
   return config.flag({"do_lower_case"}, family.lowercases);
 }
 
-// What a family does to the text before SentencePiece sees it, as normalizers of a tokenizer.json.
+// What a family does to the text before SentencePiece, as normalizers of a tokenizer.json.
 Json clean_up(const Family& family, const Fields& config) {
   const auto replace = [](const char* kind, const char* from, const char* to) {
     return Json{{"type", "Replace"}, {"pattern", {{kind, from}}}, {"content", to}};
   };
   const bool lower = lowercases(family, config);
   Json steps = Json::array();
-  // Letter by letter before NFKD, which makes capital letters of others, and then word by word.
+  // Letter by letter before NFKD, which turns other characters into capital letters, and then word by word.
   if (lower) steps.push_back({{"type", "Lowercase"}});
   if (family.steps == Family::Steps::cleaned) {
     if (config.flag({"remove_space"}, true)) {
@@ -67,7 +67,7 @@ Json clean_up(const Family& family, const Fields& config) {
   return steps;
 }
 
-// The nearest that a tokenizer.json can say.
+// The closest that a tokenizer.json can express.
 Json normalizer_fields(Json steps, const SentencePieceFile& file) {
   if (!file.charsmap.empty())
     steps.push_back({{"type", "Precompiled"}, {"precompiled_charsmap", encode_base64(file.charsmap)}});
@@ -98,7 +98,7 @@ Json metaspace(const SentencePieceFile& file) {
           {"split", true}};
 }
 
-// The nearest that a tokenizer.json can say of the way back.
+// The closest decoder that a tokenizer.json can express.
 Json decoder_fields(const SentencePieceFile& file) {
   if (!file.byte_fallback) return metaspace(file);
   Json steps = Json::array({{{"type", "Replace"}, {"pattern", {{"String", space_letter}}}, {"content", " "}},
@@ -167,7 +167,7 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
   PieceIds ids = piece_ids(family, file, config, model, tokens.at("unk_token"));
   ids.split_digit_comma = family.steps == Family::Steps::cleaned;
 
-  // Added tokens are numbered behind the source's vocabulary, whichever side is read.
+  // Added tokens are numbered after the source's vocabulary, whichever side is read.
   const Vocabulary encoder = family.ids == Family::Ids::vocab_json
                                  ? read_vocab_json(model.parent_path() / file_names::vocab_json).vocabulary
                                  : ids.vocabulary;
@@ -197,8 +197,8 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
       {"decoder", decoder_fields(file)}};
   result.slow = true;
   if (lowercases(family, config.fields())) result.lowercase = make_slow_lowercase(/*by_words=*/false);
-  if (family.has_languages)  // M2M-100's tokenizer counts languages, whatever ids added tokens of their names
-                             // have
+  if (family.has_languages)  // M2M-100's tokenizer numbers languages itself, whatever ids added tokens with
+                             // their names have
     result.fields["post_processor"]["special_tokens"][tokens.at("language")]["ids"] = {
         ids.vocabulary.find(tokens.at("language"))};
   if (family.closes_once)

@@ -1,5 +1,5 @@
-// Directories with SentencePiece models instead of a tokenizer.json, as transformers' slow tokenizers read
-// them.
+// Reads directories with SentencePiece models instead of a tokenizer.json, like transformers' slow
+// tokenizers.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -11,16 +11,16 @@
 
 namespace attend::tokenizers {
 
-// The model that a directory's text is encoded with; nothing: it has none.
+// The model for a directory's texts of this side; none: it has none.
 std::optional<std::filesystem::path> find_sentencepiece(const std::filesystem::path& directory,
                                                         TextSide side);
-// Whether the directory names a language of the target, which then begins its text (M2M-100).
+// Whether the directory names a target language, whose token then begins the target (M2M-100).
 bool has_target_language(const std::filesystem::path& directory);
 
-// mBART's templates name the language of a side, whatever the tokenizer.json of the directory says.
+// mBART's templates have the language of a side, whatever the directory's tokenizer.json says.
 void set_language(TokenizerJson& json, const std::filesystem::path& directory, TextSide side);
 
-// `model` with the files beside it, which say what family it is of and which tokens are special.
+// `model` with the files next to it, which determine its family and its special tokens.
 TokenizerJson read_sentencepiece_files(const std::filesystem::path& model, TextSide side);
 
 }  // namespace attend::tokenizers

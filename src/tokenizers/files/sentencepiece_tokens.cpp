@@ -19,8 +19,8 @@ std::string sentinel(std::int64_t number) {
   return "<extra_id_" + std::to_string(number) + ">";
 }
 
-// What stands before the pieces: how many of the file's own first ones it takes the place of, and how much
-// larger than its place the id of a piece is.
+// The tokens before the pieces: how many of the file's first pieces they replace, and the difference between
+// the id and the index of a piece.
 struct Front {
   std::size_t first = 0, shift = 0;
 };
@@ -53,7 +53,7 @@ PieceIds ids_of_vocab_json(const SentencePieceFile& file, const std::filesystem:
   return result;
 }
 
-// Pegasus' list of special tokens is filled up from its number of tokens on.
+// Pegasus fills up its list of special tokens from its count on.
 void fill_up_unknowns(std::vector<TokenizerConfig::Token>& tokens) {
   const std::string mask = "<mask_1>";
   if (std::ranges::find(tokens, mask, &TokenizerConfig::Token::text) == tokens.end())

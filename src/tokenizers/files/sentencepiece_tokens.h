@@ -1,4 +1,4 @@
-// The tokens of a family that uses a SentencePiece model: which have which ids, and which are special.
+// The tokens of a family that uses a SentencePiece model: their ids, and which are special.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -19,10 +19,10 @@ struct ScoredToken {
   double score = 0;
 };
 
-// The id of what no piece stands for.
+// The id of unknown text.
 TokenId unknown_id(const SentencePieceFamily& family, const SentencePieceFile& file);
 
-// By id, unless the ids are in a vocab.json. A text may come twice; then the last one counts.
+// By id, unless the ids are in a vocab.json. If a text occurs twice, the last one counts.
 std::vector<ScoredToken> scored_tokens(const SentencePieceFamily& family, const SentencePieceFile& file,
                                        const TokenizerConfig& config);
 // `model`: the path of the file.
@@ -33,7 +33,7 @@ PieceIds piece_ids(const SentencePieceFamily& family, const SentencePieceFile& f
 // In the order in which transformers adds them.
 std::vector<TokenizerConfig::Token> special_tokens(const SentencePieceFamily& family,
                                                    const TokenizerConfig& config);
-// The token of the language that a text of this side is in.
+// The token for the language of this side's texts.
 std::string language_token(const SentencePieceFamily& family, const TokenizerConfig& config, TextSide side);
 
 }  // namespace attend::tokenizers

@@ -18,7 +18,7 @@ Json read_if_there(const std::filesystem::path& path) {
   return file_exists(path) ? read_json(path) : Json::object();
 }
 
-// A special token is a text, or an object with its "content".
+// A special token is a string, or an object with its "content".
 const Json* content_of(const Json& value) {
   const Json* content = &value;
   if (value.is_object() && value.contains("content")) content = &value.at("content");
@@ -48,8 +48,8 @@ TokenizerConfig::Token read_token(const std::string& text, const Json& value, bo
       .has_flags = value.is_object()};
 }
 
-// What `tokenizers` makes of a token that is added again: the last flags count, but special it stays, and
-// where it is looked for as well.
+// What `tokenizers` does with a token that is added again: the last flags count, except that it stays special
+// and keeps where it is searched for.
 void replace(TokenizerConfig::Token& token, TokenizerConfig::Token again) {
   if (token.special) {
     again.special = true;
@@ -88,8 +88,8 @@ TokenizerConfig::TokenizerConfig(const std::filesystem::path& directory)
   family_ = Fields(config, model.string()).text({"model_type"}, "");
 }
 
-// Where tokenizer_config.json numbers its tokens, special_tokens_map.json is older and not read; else it goes
-// before.
+// If tokenizer_config.json numbers its tokens, special_tokens_map.json is older and not read; else it has
+// priority.
 const Json* TokenizerConfig::value_of(std::string_view role) const {
   const Json& config = fields_.json();
   if (!config.contains("added_tokens_decoder"))
@@ -182,7 +182,7 @@ std::vector<std::pair<std::int64_t, TokenizerConfig::Token>> TokenizerConfig::li
 }
 
 std::vector<TokenizerConfig::Token> TokenizerConfig::specials(std::span<const Role> roles) const {
-  // The order in which transformers adds them; a directory may name more of them than its family knows.
+  // The order in which transformers adds them; a directory may name more of them than its family has.
   static constexpr const char* names[] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                           "pad_token", "cls_token", "mask_token"};
   std::map<std::string, Token> listed;
@@ -225,7 +225,7 @@ std::optional<std::vector<TokenizerConfig::Token>> TokenizerConfig::additional_t
 
 Json TokenizerConfig::added_tokens(Kind kind, const std::vector<Token>& first,
                                    const std::vector<Token>& specials, const Vocabulary& vocabulary) const {
-  std::vector<Token> order;  // each text once, where it came first
+  std::vector<Token> order;  // each text once, at its first occurrence
   std::map<std::string, std::size_t> places;
   const auto add = [&](const Token& token) {
     if (token.text.empty()) return;
@@ -241,7 +241,7 @@ Json TokenizerConfig::added_tokens(Kind kind, const std::vector<Token>& first,
   std::map<std::string, TokenId> ids;
   for (auto& [id, token] : listed_tokens()) {
     token.has_flags = true;
-    // A slow tokenizer skips those alone that have a role.
+    // A slow tokenizer leaves out only tokens with a role.
     token.special = (kind == Kind::fast && token.special) || special_texts.contains(token.text);
     add(token);
     if (id > Vocabulary::most_id) fail("{}: the id {} is too large", fields_.source(), id);
@@ -278,8 +278,8 @@ std::set<std::string> TokenizerConfig::tokens_apart(const Json& added, std::span
 
 namespace {
 
-// The pieces of one template. Its tokens are noted in `specials`. Not a template of C++: clang 14 leaks lists
-// of JSON there.
+// The pieces of one template; adds its tokens to `specials`. Not a C++ template, because clang 14 leaks JSON
+// lists there.
 Json read_template(const std::string& text, const std::function<TokenId(const std::string&)>& find_id,
                    Json& specials) {
   Json pieces = Json::array();

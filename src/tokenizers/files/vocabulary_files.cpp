@@ -27,7 +27,7 @@ constexpr Role mpnet_roles[] = {{"bos_token", "<s>"},          {"eos_token", "</
                                 {"sep_token", "</s>"},         {"pad_token", "<pad>"}, {"cls_token", "<s>"},
                                 {"mask_token", "<mask>", true}};
 
-// As transformers reads it: a token is a whole line, spaces and all, and its id the line's number. Line ends
+// As in transformers, a token is a whole line, including spaces, and its id is the line's index. Line ends
 // are those of Python's text files. Blank lines are tokens too.
 TokenizerJson read_vocab_txt(const std::filesystem::path& directory, const TokenizerConfig& config) {
   if (config.family() == "RoFormer" || config.family() == "roformer") refuse_dictionary(directory);
@@ -105,7 +105,7 @@ TokenizerJson read_vocabulary_files(const std::filesystem::path& directory, Text
   if (has(file_names::vocab_txt)) return read_vocab_txt(directory, config);
   if (has(file_names::vocab_json) && has(file_names::merges_txt)) return read_bpe_files(directory);
   if (is_ctranslate2(directory))
-    fail("{}: found no tokenizer: put the original model's files there, which CTranslate2 does not make: {}",
+    fail("{}: found no tokenizer; copy the original model's files there, because CTranslate2 does not: {}",
          directory.string(), ctranslate2_tokenizer_files(directory));
   fail("{}: found no tokenizer.json, SentencePiece model, vocab.txt, or vocab.json with merges.txt",
        directory.string());

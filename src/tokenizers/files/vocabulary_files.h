@@ -1,5 +1,5 @@
-// Tokenizers of directories without a tokenizer.json: BERT's vocab.txt; all others have files of their own
-// here.
+// Reads tokenizers of directories without a tokenizer.json: BERT's vocab.txt here, all others in files of
+// their own.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -11,7 +11,7 @@
 
 namespace attend::tokenizers {
 
-// As tokenizer.json would say it. Error that names what was looked for if there is none of these files.
+// As a tokenizer.json. If none of the files exists, an Error names those that were searched for.
 TokenizerJson read_vocabulary_files(const std::filesystem::path& directory, TextSide side);
 
 // RoFormer's tokenizer cannot be read: an Error that says why.
@@ -20,8 +20,8 @@ TokenizerJson read_vocabulary_files(const std::filesystem::path& directory, Text
 // BERT's words in pieces, [CLS] A [SEP] B [SEP], as tokenizer.json would say it.
 TokenizerJson bert_tokenizer(Vocabulary given, const TokenizerConfig& config);
 
-// Whether the target side of a translation is read otherwise than the source side; `path` is what
-// Tokenizer::from_file takes.
+// Whether the target side of a translation is tokenized differently from the source side; `path`: as for
+// Tokenizer::from_file.
 bool has_target_side(const std::filesystem::path& path);
 
 }  // namespace attend::tokenizers

@@ -11,7 +11,7 @@
 namespace attend::tokenizers {
 namespace {
 
-// One word a line, whatever stands behind it; a word that comes again counts once.
+// One word per line, ignoring the rest of the line; only the first occurrence of a word counts.
 ModelTables read_word_list(const std::filesystem::path& path) {
   ModelTables tables;
   tables.has_vocabulary = true;
@@ -28,7 +28,7 @@ ModelTables read_word_list(const std::filesystem::path& path) {
   return tables;
 }
 
-// What TransfoXLTokenizer keeps: its words are the list idx2sym.
+// What TransfoXLTokenizer saves: its words are the list idx2sym.
 ModelTables read_word_pickle(const std::filesystem::path& path) {
   ModelTables tables;
   tables.has_vocabulary = true;
@@ -40,7 +40,7 @@ ModelTables read_word_pickle(const std::filesystem::path& path) {
   return tables;
 }
 
-// The first of the files that there is.
+// The first of the files that exists.
 std::filesystem::path words_of(const std::filesystem::path& directory) {
   using namespace file_names;
   for (const char* name : {vocab_pkl, vocab_bin, vocab_txt})
@@ -54,7 +54,7 @@ bool reads_words(const TokenizerConfig& config) {
   return config.family() == "TransfoXL" || config.family() == "transfo-xl";
 }
 
-// Dai et al. 2019 (arXiv:1901.02860): Moses's words, hyphens and numbers cut up as in WikiText-103.
+// Dai et al. 2019 (arXiv:1901.02860): Moses's words, with hyphens and numbers split as in WikiText-103.
 TokenizerJson read_word_files(const std::filesystem::path& directory, const TokenizerConfig& config) {
   const std::filesystem::path path = words_of(directory);
   check_moses_language(config.fields());

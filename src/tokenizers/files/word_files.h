@@ -1,4 +1,4 @@
-// Transformer-XL's directories: a list of whole words, in vocab.txt or vocab.json.
+// Reads Transformer-XL's directories: a list of whole words, in vocab.txt or vocab.json.
 #pragma once
 
 #include "tokenizers/files/json_tables.h"

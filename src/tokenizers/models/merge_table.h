@@ -1,4 +1,4 @@
-// The merges of BPE: which two tokens join, how early, and into what.
+// The merges of BPE: which two tokens join, with what rank, and into which token.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -19,7 +19,7 @@ class MergeTable {
   };
 
   void reserve(std::size_t merges) { slots_.assign(std::bit_ceil(merges * 2 + 2), {}); }
-  // Among equal pairs the last one counts, as in `tokenizers`. At most as many pairs as were reserved.
+  // If a pair occurs again, the last one counts, as in `tokenizers`. Not more pairs than were reserved.
   void set(TokenId left, TokenId right, Merge merge) {
     const std::uint64_t pair = key(left, right);
     std::size_t slot = first_slot(pair);

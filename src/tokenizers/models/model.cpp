@@ -50,7 +50,7 @@ void Model::tokenize(const Pieces& pieces, ModelScratch& scratch, Tokens& tokens
       add_parts(index, scratch.parts);
     }
   };
-  std::array<WordCache::Key, 32> keys;  // of some words at a time, for the cache to bring their entries near
+  std::array<WordCache::Key, 32> keys;  // of a few words, so that their cache entries are loaded in parallel
   const auto count = static_cast<std::uint32_t>(pieces.pieces.size());
   for (std::uint32_t begin = 0; begin < count; begin += keys.size()) {
     const std::uint32_t end = std::min(count, begin + static_cast<std::uint32_t>(keys.size()));
@@ -92,7 +92,7 @@ void ModelTables::add_merges(std::span<const std::string_view> tokens, const std
 std::unique_ptr<Model> make_model(const Json& fields, ModelTables tables, const std::string& source) {
   if (!tables.has_vocabulary) fail("{}: the field vocab is missing", source);
   const Fields read(fields, source);
-  // Files from before the field existed are told apart by the fields they have.
+  // Files from before this field existed are recognized by their other fields.
   std::string type = read.text({"type"}, "");
   if (type.empty())
     type = tables.has_merges                        ? "BPE"

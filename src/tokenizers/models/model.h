@@ -17,15 +17,15 @@
 
 namespace attend::tokenizers {
 
-// Where a token stands: bytes of the text of its piece.
+// The position of a token: a piece, and the bytes in its text.
 struct TokenPlace {
   std::uint32_t piece, begin, end;
-  bool literal;  // the token reads as the text it stands for, not as its id does
+  bool literal;  // the token's text is this part of the input, not that of its id
 };
 
 struct Tokens {
   std::vector<TokenId> ids;
-  std::vector<TokenPlace> places;  // one per id where wanted, else empty
+  std::vector<TokenPlace> places;  // one per id if requested, else empty
   bool with_places = false;
 
   void clear(bool want_places) {
@@ -38,11 +38,11 @@ struct Tokens {
   }
 };
 
-// What a model wants to keep from word to word. Belongs to one thread at a time.
+// What a model keeps from word to word. Used by one thread at a time.
 struct ModelScratch {
   WordCache cache;
-  float dropout = 0;        // of merges, for this text (EncodeOptions); a model's own counts too
-  std::minstd_rand random;  // for it; the same in every run of a program with one thread
+  float dropout = 0;        // of merges, for this text (EncodeOptions); a model's own dropout applies too
+  std::minstd_rand random;  // for dropout; the same in every run of a program with one thread
   std::vector<TokenPart> parts;
   std::string text;
 };
@@ -51,20 +51,21 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  // Appends the tokens of all pieces, behind whose text there are WordCache::bytes_behind bytes more.
+  // Appends the tokens of all pieces; after their text there must be WordCache::bytes_behind more readable
+  // bytes.
   void tokenize(const Pieces& pieces, ModelScratch& scratch, Tokens& tokens) const;
-  // The model reads byte-level pieces as bytes (Pieces::byte_level).
+  // Whether the model reads byte-level pieces as bytes (Pieces::byte_level).
   virtual bool reads_bytes() const { return false; }
-  // The same word may become other tokens the next time.
+  // Whether the same word may give other tokens the next time.
   virtual bool depends_on_chance(const ModelScratch&) const { return false; }
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
-  // All fields but the large tables, as they were read.
+  // All fields except the large tables, as they were read.
   const Json& fields() const { return fields_; }
   // The large tables ("vocab" and, for BPE, "merges") as JSON members: "vocab":{...}
   virtual std::string tables() const;
-  // The parts of one word, appended to `parts`; `bytes`: the word stands for its byte-level form. Unless it
-  // depends on chance, what is appended depends on nothing but the word, for it is cached.
+  // Appends the parts of one word to `parts`; `bytes`: the word stands for its byte-level form. Unless
+  // depends_on_chance, the parts must depend only on the word, because they are cached.
   virtual void tokenize_word(std::string_view word, bool bytes, ModelScratch& scratch,
                              std::vector<TokenPart>& parts) const = 0;
 
@@ -83,12 +84,12 @@ struct ModelTables {
   std::vector<double> scores;                       // Unigram: by id
   std::vector<std::pair<TokenId, TokenId>> merges;  // BPE, by rank
   bool has_vocabulary = false, has_merges = false;
-  // WordLevel: words behind the vocabulary, for transformers' slow tokenizers look a word up among added
-  // tokens too, though it was not cut out of the text as one of them.
+  // WordLevel: words after the vocabulary. transformers' slow tokenizers look a word up among added tokens
+  // too, even if it was not cut out of the text as one.
   std::map<std::string, TokenId, std::less<>> added_words;
 
-  // Of left and right tokens, one behind the other. Error if one is not in the vocabulary, which has to be
-  // there already.
+  // From alternating left and right tokens. An Error if one is not in the vocabulary, which must be filled
+  // before.
   void add_merges(std::span<const std::string_view> tokens, const std::string& source);
 };
 

@@ -1,7 +1,7 @@
-// Byte-pair encoding (Sennrich et al. 2016, arXiv:1508.07909): a word starts as its characters; of all pairs
-// of neighbours that a merge joins, the one with the lowest rank is joined, the leftmost first, until none is
-// left. O(n^2) for short words, which is faster than the O(n log n) queue that long words take. With
-// BPE-dropout (Provilkov et al. 2020, arXiv:1910.13267) a merge is passed over with some probability.
+// Byte-pair encoding (Sennrich et al. 2016, arXiv:1508.07909): a word starts as its characters. Of all
+// neighbouring pairs with a merge, the one with the lowest rank is merged, the leftmost first, until there is
+// none. O(n^2) for short words, which is faster than the O(n log n) queue for long words. With BPE-dropout
+// (Provilkov et al. 2020, arXiv:1910.13267) a merge is skipped with some probability.
 #include "base/error.h"
 #include "tokenizers/models/merge_table.h"
 #include "tokenizers/models/model.h"
@@ -39,8 +39,8 @@ class Bpe : public Model {
     knows_letters_ = std::all_of(letters_.begin(), letters_.end(), [](TokenId id) { return id >= 0; });
   }
 
-  // Where a letter is unknown, tokens may end in the middle of one: then only the letters themselves give the
-  // offsets of `tokenizers`.
+  // If a letter is unknown, tokens may end in the middle of a character: then only letters give the same
+  // offsets as `tokenizers`.
   bool reads_bytes() const override { return knows_letters_ && prefix_.empty() && suffix_.empty(); }
   bool depends_on_chance(const ModelScratch& scratch) const override { return dropout(scratch) > 0; }
 
@@ -110,7 +110,7 @@ class Bpe : public Model {
   }
 
   void tokenize_text(std::string_view word, ModelScratch& scratch, std::vector<TokenPart>& parts) const {
-    // With dropout `tokenizers` takes no word as a whole.
+    // With dropout, `tokenizers` takes no word as a whole.
     if (ignore_merges_ && dropout(scratch) == 0) {
       if (const TokenId whole = vocabulary().find(word); whole >= 0) {
         parts.push_back({whole, static_cast<std::uint32_t>(word.size())});
@@ -136,7 +136,7 @@ class Bpe : public Model {
 
   void start_from_characters(std::string_view word, std::vector<TokenPart>& parts) const {
     std::string decorated;
-    std::uint32_t unknown = 0;  // bytes of unknown characters not yet given to a token
+    std::uint32_t unknown = 0;  // bytes of unknown characters that no token covers yet
     const auto flush = [&] {
       if (unknown > 0) parts.push_back({unknown_id_, unknown});
       unknown = 0;
@@ -160,11 +160,11 @@ class Bpe : public Model {
       if (byte_fallback_ && std::all_of(symbol.begin(), symbol.end(), [this](char byte) {
             return bytes_[static_cast<unsigned char>(byte)] >= 0;
           })) {
-        // Unknown characters before these stay open: `tokenizers` puts them behind.
+        // Unknown characters before these stay open: `tokenizers` puts them after.
         for (const char byte : symbol) parts.push_back({bytes_[static_cast<unsigned char>(byte)], 1});
         continue;
       }
-      if (!has_unknown_) continue;  // the character vanishes
+      if (!has_unknown_) continue;  // the character disappears
       if (unknown_id_ < 0) fail("BPE: the unk_token '{}' is not in the vocabulary", unknown_);
       if (!fuse_unknown_) flush();
       unknown += size;
@@ -176,14 +176,14 @@ class Bpe : public Model {
 
   void merge(std::vector<TokenPart>& parts, ModelScratch& scratch) const {
     if (parts.size() < 2) return;
-    if (parts.size() <= most_scanned && dropout(scratch) == 0)
+    if (parts.size() <= max_scanned && dropout(scratch) == 0)
       merge_short(parts);
     else
       merge_long(parts, dropout(scratch), scratch.random);
   }
 
   void merge_short(std::vector<TokenPart>& parts) const {
-    std::array<MergeTable::Merge, most_scanned> merges;  // [i] joins parts i and i + 1
+    std::array<MergeTable::Merge, max_scanned> merges;  // [i] joins parts i and i + 1
     std::size_t count = parts.size();
     for (std::size_t i = 0; i + 1 < count; ++i) merges[i] = merges_.find(parts[i].id, parts[i + 1].id);
     while (count > 1) {
@@ -210,7 +210,7 @@ class Bpe : public Model {
     struct Candidate {
       std::uint32_t rank, at;
       TokenId left, right, result;
-      bool operator<(const Candidate& other) const {  // the top of a priority_queue is the greatest
+      bool operator<(const Candidate& other) const {  // the top of a priority_queue is the largest
         return rank != other.rank ? rank > other.rank : at > other.at;
       }
     };
@@ -228,7 +228,7 @@ class Bpe : public Model {
         start.push_back(found);
     }
     std::priority_queue<Candidate> queue(std::less<Candidate>(), std::move(start));
-    std::vector<Candidate> passed_over;  // until another merge is done
+    std::vector<Candidate> passed_over;  // skipped until another merge is done
     std::uniform_real_distribution<float> chance;
     while (!queue.empty()) {
       const Candidate top = queue.top();
@@ -242,7 +242,7 @@ class Bpe : public Model {
         passed_over.clear();
       }
       const std::uint32_t next = links[top.at].after;
-      // A candidate is stale once one of its two has been joined to something else.
+      // A candidate is outdated if one of its two parts was merged with another.
       if (parts[top.at].id != top.left || next == none || parts[next].id != top.right) continue;
       parts[top.at].id = top.result;
       parts[top.at].length += parts[next].length;
@@ -259,7 +259,7 @@ class Bpe : public Model {
     std::erase_if(parts, [](const TokenPart& part) { return part.id < 0; });
   }
 
-  static constexpr std::size_t most_scanned = 48;
+  static constexpr std::size_t max_scanned = 48;
 
   std::string unknown_, prefix_, suffix_;
   float dropout_;
@@ -267,7 +267,7 @@ class Bpe : public Model {
   TokenId unknown_id_;
   MergeTable merges_;
   bool knows_letters_;                        // all of them
-  std::array<TokenId, 256> letters_, bytes_;  // of each byte: its letter, its <0x..> token; -1: not there
+  std::array<TokenId, 256> letters_, bytes_;  // of each byte: its letter, its <0x..> token; -1: none
 };
 
 }  // namespace

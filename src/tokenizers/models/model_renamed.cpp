@@ -16,8 +16,8 @@ class Renamed : public Model {
   bool reads_bytes() const override { return model_->reads_bytes(); }
   std::string tables() const override {
     fail(
-        "this tokenizer's tokens have other names in its merges than in its vocabulary, which no "
-        "tokenizer.json can say");
+        "this tokenizer cannot be saved: its tokens have other names in the merges than in the vocabulary, "
+        "which a tokenizer.json cannot express");
   }
   void tokenize_word(std::string_view word, bool bytes, ModelScratch& scratch,
                      std::vector<TokenPart>& parts) const override {

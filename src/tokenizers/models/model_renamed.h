@@ -1,4 +1,4 @@
-// A model whose tokens have other ids, and other names, in the vocabulary than in the model itself.
+// A model whose tokens have other ids and names in the vocabulary than inside the model.
 #pragma once
 
 #include "tokenizers/models/model.h"
@@ -8,7 +8,7 @@
 
 namespace attend::tokenizers {
 
-// `ids`: by the id in `model`, that in `vocabulary`. It cannot be written as a tokenizer.json.
+// `ids`: for each id in `model`, the one in `vocabulary`. Cannot be written as a tokenizer.json.
 std::unique_ptr<Model> make_renamed(std::unique_ptr<Model> model, Vocabulary vocabulary,
                                     std::vector<TokenId> ids);
 

@@ -1,5 +1,6 @@
-// Unigram (Kudo 2018, arXiv:1804.10959): of all ways to cut a word into tokens, the one with the highest sum
-// of scores, found by Viterbi's algorithm in O(n m) for a word of n bytes and tokens of at most m bytes.
+// Unigram (Kudo 2018, arXiv:1804.10959): of all ways to divide a word into tokens, the one with the highest
+// sum of scores. The Viterbi algorithm finds it in O(n m) for a word of n bytes and tokens of at most m
+// bytes.
 #include "base/error.h"
 #include "tokenizers/models/model.h"
 #include "tokenizers/text/trie.h"
@@ -21,14 +22,14 @@ class Unigram : public Model {
         fail("{}: unk_id is {}, but the vocabulary has {} tokens", source, *id, scores_.size());
       unknown_id_ = static_cast<TokenId>(*id);
     }
-    double least = std::numeric_limits<double>::infinity();
+    double min = std::numeric_limits<double>::infinity();
     std::vector<Trie::Entry> tokens;
     for (TokenId id = 0; id < vocabulary().end_id(); ++id) {
       tokens.push_back({vocabulary().token(id), vocabulary().find(vocabulary().token(id))});
-      least = std::min(least, scores_[static_cast<std::size_t>(id)]);
+      min = std::min(min, scores_[static_cast<std::size_t>(id)]);
     }
     trie_ = Trie(std::move(tokens));
-    unknown_score_ = least - 10;  // SentencePiece's penalty
+    unknown_score_ = min - 10;  // SentencePiece's penalty
     for (int byte = 0; byte < 256; ++byte) {
       char name[8];
       std::snprintf(name, sizeof name, "<0x%02X>", static_cast<unsigned>(byte));
@@ -55,21 +56,21 @@ class Unigram : public Model {
 
   void tokenize_word(std::string_view word, bool, ModelScratch&,
                      std::vector<TokenPart>& parts) const override {
-    std::vector<Node> best(word.size() + 1);  // best[i]: how best to reach byte i
+    std::vector<Node> best(word.size() + 1);  // best[i]: the best way to byte i
     const auto reach = [&](std::size_t begin, std::size_t end, double score, TokenId id) {
       Node& node = best[end];
       if (node.id < 0 || score > node.score) node = {score, static_cast<std::uint32_t>(begin), id};
     };
     for (std::size_t at = 0; at < word.size();) {
       const unsigned size = unicode::decode(word.data() + at).size;
-      bool single = false;  // a token for this one character
+      bool single = false;  // whether there is a token for this one character
       trie_.find_prefixes(word.substr(at), [&](std::size_t length, TokenId id) {
         reach(at, at + length, scores_[static_cast<std::size_t>(id)] + best[at].score, id);
         single = single || length == size;
       });
       if (!single) {
         if (unknown_id_ < 0)
-          fail("Unigram: '{}' is in no token and there is no unk_id", word.substr(at, size));
+          fail("Unigram: no token contains '{}', and there is no unk_id", word.substr(at, size));
         reach(at, at + size, unknown_score_ + best[at].score, unknown_id_);
       }
       at += size;
@@ -80,7 +81,7 @@ class Unigram : public Model {
       const Node& node = best[end];
       const bool unknown = node.id == unknown_id_;
       if (unknown && was_unknown)
-        pieces.back().begin = node.begin;  // neighbouring unknowns become one
+        pieces.back().begin = node.begin;  // neighbouring unknown pieces become one
       else
         pieces.push_back({node.begin, static_cast<std::uint32_t>(end)});
       was_unknown = unknown;
@@ -103,7 +104,7 @@ class Unigram : public Model {
       parts.back().shared = 0;
       return;
     }
-    if (unknown_id_ < 0) fail("Unigram: '{}' is in no token and there is no unk_id", text);
+    if (unknown_id_ < 0) fail("Unigram: no token contains '{}', and there is no unk_id", text);
     parts.push_back({unknown_id_, length, 1});
   }
 

@@ -34,7 +34,7 @@ class WordPiece : public Model {
     parts.push_back({unknown_id_, static_cast<std::uint32_t>(word.size())});
   }
 
-  // False if some part of the word is in no token.
+  // False if no token covers some part of the word.
   bool tokenize_known(std::string_view word, std::string& candidate, std::vector<TokenPart>& parts) const {
     for (std::size_t begin = 0; begin < word.size();) {
       candidate.assign(begin > 0 ? prefix_ : std::string_view());

@@ -24,7 +24,7 @@ std::uint64_t hash_text(std::string_view text) {
     mix(word);
   }
   std::uint64_t word = 0;
-  if (left > 0) std::memcpy(&word, at, left);  // an empty text may point nowhere
+  if (left > 0) std::memcpy(&word, at, left);  // an empty text may have a null pointer
   mix(word);
   return hash ^ hash >> 32;
 }
@@ -108,7 +108,7 @@ void Vocabulary::find(std::span<const std::string_view> texts, std::span<TokenId
   std::array<std::uint64_t, 32> hashes;
   for (std::size_t begin = 0; begin < texts.size(); begin += hashes.size()) {
     const std::size_t count = std::min(hashes.size(), texts.size() - begin);
-    // Three reads follow from each other: of the slot, of the token's place, of its text.
+    // Three reads depend on each other: of the slot, of the token's position, of its text.
     for (std::size_t i = 0; i < count; ++i) {
       hashes[i] = hash_text(texts[begin + i]);
       __builtin_prefetch(&slots_[first_slot(hashes[i])]);

@@ -17,20 +17,20 @@ class Vocabulary {
  public:
   static constexpr TokenId most_id = (1 << 24) - 1;
 
-  // What becomes of the id that a text had before, when the text is given again.
+  // What happens to the old id of a text that is added again.
   enum class Earlier { forgotten, kept };
 
-  // Error if the id is negative or above most_id; `source` names the file. Of a text that is given several
-  // times find() gives the last id, and of an id that is given several times token() gives the last text: as
-  // `tokenizers` has it.
+  // An Error if the id is negative or above most_id; `source` names the file. If a text is added several
+  // times, find() returns the last id; if an id is added several times, token() returns the last text, as in
+  // `tokenizers`.
   void add(std::string_view token, std::int64_t id, const std::string& source,
            Earlier earlier = Earlier::forgotten);
   void reserve(std::size_t tokens);
 
   TokenId find(std::string_view token) const;  // -1: not in the vocabulary
-  // The same for many, which is faster: while one is compared, the next are on their way from memory.
+  // The same for many texts, which is faster: while one is compared, the next are loaded from memory.
   void find(std::span<const std::string_view> tokens, std::span<TokenId> ids) const;
-  void prefetch(std::string_view token) const;  // who adds many does this some tokens before
+  void prefetch(std::string_view token) const;  // call it some tokens before adding many
   bool contains(TokenId id) const {
     return id >= 0 && static_cast<std::size_t>(id) < places_.size() &&
            places_[static_cast<std::size_t>(id)].used;
@@ -39,15 +39,15 @@ class Vocabulary {
     const Place& place = places_[static_cast<std::size_t>(id)];
     return std::string_view(texts_).substr(place.begin, place.size);
   }
-  // Calls visit(token, id) for every text, those that share an id with another one last.
+  // Calls visit(token, id) for every text; texts whose id belongs to another text come last.
   template <class Visit>
   void for_each(const Visit& visit) const {
     for (TokenId id = 0; id < end_id(); ++id)
       if (contains(id)) visit(token(id), id);
     for (const auto& [text, id] : sharing_) visit(std::string_view(text), id);
   }
-  std::size_t size() const { return ids_ + sharing_.size(); }              // tokens
-  TokenId end_id() const { return static_cast<TokenId>(places_.size()); }  // one above the highest id
+  std::size_t size() const { return ids_ + sharing_.size(); }              // number of tokens
+  TokenId end_id() const { return static_cast<TokenId>(places_.size()); }  // the highest id + 1
 
  private:
   struct Place {
@@ -59,20 +59,21 @@ class Vocabulary {
   std::string texts_;
   std::vector<Place> places_;  // by id
   struct Slot {
-    std::uint32_t hash = 0;  // the upper half of the text's, to tell most others apart without reading them
+    std::uint32_t hash = 0;  // the upper half of the text's hash, to reject most other texts without reading
+                             // them
     TokenId id = -1;         // -1: free
   };
   std::size_t first_slot(std::uint64_t hash) const { return hash & (slots_.size() - 1); }
   TokenId find_sharing(std::string_view token) const;
   void grow(std::size_t slots);
-  std::size_t slot_of(std::string_view token, std::uint64_t hash) const;  // that holds it, or would
+  std::size_t slot_of(std::string_view token, std::uint64_t hash) const;  // the slot that holds it, or would
 
   std::vector<Slot> slots_;  // open addressing by the lower half of the hash
   std::size_t used_slots_ = 0, ids_ = 0;
-  std::map<std::string, TokenId, std::less<>> sharing_;  // texts whose id token() gives another text for
+  std::map<std::string, TokenId, std::less<>> sharing_;  // texts whose id has another text in token()
 };
 
-// A fast hash of short texts (not for hostile keys in large numbers: tables stay bounded by the file's size).
+// A fast hash for short texts (not secure against many hostile keys: the file's size limits the tables).
 std::uint64_t hash_text(std::string_view text);
 
 }  // namespace attend::tokenizers

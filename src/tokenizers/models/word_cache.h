@@ -1,4 +1,4 @@
-// The tokens of words seen before. Text repeats its words (Zipf), so most words cost one look-up.
+// A cache of the tokens of words. Text repeats its words (Zipf), so most words need one look-up.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -17,24 +17,26 @@
 
 namespace attend::tokenizers {
 
-// A token of a word and the bytes of the word it stands for: the next `length` ones.
+// A token of a word, and the bytes that it covers: the next `length` ones.
 struct TokenPart {
   TokenId id;
   std::uint32_t length : 30;
-  std::uint32_t literal : 1 = 0;  // it reads as those bytes, not as its id does: an unknown piece of Unigram
-  std::uint32_t shared : 1 = 0;   // the next token stands for the same bytes: <0x..> tokens of Unigram
+  std::uint32_t literal : 1 = 0;  // its text is these bytes, not that of its id: an unknown piece of Unigram
+  std::uint32_t shared : 1 = 0;   // the next token covers the same bytes: <0x..> tokens of Unigram
 };
 
-// Two tables: short words lie two to a set, in one cache line, where a newer word takes the place of the
-// older one; the others in a hash table that starts anew when it is full.
+// Two tables. Short words are stored two to a set, in one cache line; a newer word replaces the older one.
+// Longer words are in a hash table that is cleared when it is full.
 class WordCache {
  public:
-  static constexpr std::size_t most_length = 256;  // longer words hardly ever come back
+  static constexpr std::size_t max_length = 256;  // longer words are rarely repeated
 
-  // A short word and its tokens: most have three at most, which lie here. Others have them elsewhere.
+  // A short word and its tokens. Up to three tokens are stored here, as for most words; more are stored in
+  // more_.
   struct Entry {
-    std::uint64_t key[2];                 // the bytes of the word, zero-filled; the last byte is its length
-    std::array<TokenId, 3> ids;           // of more tokens: [0] is where they begin in more_
+    std::uint64_t key[2];                 // the bytes of the word, filled with zeros; the last byte is its
+                                          // length
+    std::array<TokenId, 3> ids;           // of more than three tokens: [0] is their index in more_
     std::array<std::uint8_t, 3> lengths;  // as in TokenPart, with `literal` and `shared` as the highest bits
     std::uint8_t count;
   };
@@ -46,7 +48,7 @@ class WordCache {
   };
   static constexpr std::size_t bytes_behind = 16;
   static bool is_short(std::string_view word) { return word.size() <= 15; }
-  // Of a short word, behind which bytes_behind more must be there to be read (they do not count): two
+  // The key of a short word, after which bytes_behind more bytes must be readable (they do not count): two
   // reads instead of a loop over the bytes.
   static Key key(std::string_view word) {
     std::uint64_t bytes[2];
@@ -57,7 +59,7 @@ class WordCache {
     const std::uint64_t hash = (low ^ (high * 0x9E3779B97F4A7C15u)) * 0xD6E8FEB86659FD93u;
     return {low, high, static_cast<std::size_t>(hash >> (64 - set_bits))};
   }
-  // The table is larger than the nearest caches: who knows the next words asks for them ahead of time.
+  // The table is larger than the fastest caches: call this in advance for the next words.
   void prefetch(const Key& key) {
     if (entries_ == nullptr) {
       memory_ = HugePages<Entry>(std::size_t{2} << set_bits);
@@ -65,7 +67,7 @@ class WordCache {
     }
     __builtin_prefetch(&entries_[2 * key.set]);
   }
-  // After prefetch(key). Null: not there. `key` is that of a short word, and not of the empty one.
+  // After prefetch(key). Null: not found. `key` is that of a short word that is not empty.
   const Entry* find(const Key& key) const {
     const Entry* set = &entries_[2 * key.set];
     if (set[0].key[0] == key.low && set[0].key[1] == key.high) return &set[0];
@@ -74,7 +76,7 @@ class WordCache {
   }
   // After find(key).
   void insert(const Key& key, std::span<const TokenPart> parts) {
-    if (parts.size() > most_count) return;
+    if (parts.size() > max_count) return;
     Entry entry{{key.low, key.high}, {}, {}, static_cast<std::uint8_t>(parts.size())};
     if (parts.size() <= entry.ids.size()) {
       for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -83,7 +85,7 @@ class WordCache {
             static_cast<std::uint8_t>(parts[i].length | parts[i].literal << 6 | parts[i].shared << 7);
       }
     } else {
-      if (more_.size() > most_more) clear_short_words();
+      if (more_.size() > max_more) clear_short_words();
       entry.ids[0] = static_cast<TokenId>(more_.size());
       more_.insert(more_.end(), parts.begin(), parts.end());
     }
@@ -118,9 +120,9 @@ class WordCache {
     return found == long_words_.end() ? nullptr : &found->second;
   }
   void insert_long(std::string_view word, std::span<const TokenPart> parts) {
-    if (word.size() > most_length) return;
+    if (word.size() > max_length) return;
     const std::size_t bytes = word.size() + parts.size() * sizeof(TokenPart) + bytes_of_entry;
-    if (long_bytes_ + bytes > most_long_bytes) {
+    if (long_bytes_ + bytes > max_long_bytes) {
       long_words_.clear();
       long_bytes_ = 0;
     }
@@ -130,8 +132,8 @@ class WordCache {
 
  private:
   static constexpr int set_bits = 16;  // 4 MiB
-  static constexpr std::size_t most_count = 255, most_more = std::size_t{1} << 18;
-  static constexpr std::size_t most_long_bytes = std::size_t{8} << 20, bytes_of_entry = 96;  // or so
+  static constexpr std::size_t max_count = 255, max_more = std::size_t{1} << 18;
+  static constexpr std::size_t max_long_bytes = std::size_t{8} << 20, bytes_of_entry = 96;  // approximately
 
   std::span<const TokenPart> more(const Entry& entry) const {
     return std::span(more_).subspan(static_cast<std::size_t>(entry.ids[0]), entry.count);
@@ -141,7 +143,7 @@ class WordCache {
     more_.clear();
   }
 
-  // [8 + n] keeps n of 8 bytes, for n from -8 (none of them) to 15 (all).
+  // [8 + n] keeps n of 8 bytes, for n from -8 (none) to 15 (all).
   static constexpr std::array<std::uint64_t, 24> masks = [] {
     std::array<std::uint64_t, 24> result{};
     for (std::size_t i = 9; i < result.size(); ++i)

@@ -1,6 +1,5 @@
-// How transformers' slow tokenizers make text of SentencePiece's pieces: the model decodes what stands
-// between special tokens, as SentencePieceProcessor::Decode does (sentencepiece 0.2.0), or all is put side by
-// side.
+// How transformers' slow tokenizers decode SentencePiece's pieces: the model decodes the text between special
+// tokens, like SentencePieceProcessor::Decode (sentencepiece 0.2.0), or all pieces are concatenated.
 #include "base/python_text.h"
 #include "base/utf8.h"
 #include "tokenizers/sentencepiece/sentencepiece.h"
@@ -20,7 +19,7 @@ std::string with_spaces(std::string text) {
   return text;
 }
 
-// The characters of bytes that need not be valid, each byte of others as U+FFFD.
+// Decodes bytes that may be invalid; each invalid byte becomes U+FFFD.
 std::string characters_of(std::string_view bytes) {
   std::string text;
   while (!bytes.empty()) {
@@ -67,7 +66,7 @@ class PieceDecoder : public Decoder {
     if (joining_.drops_first_space && !tokens.empty() && tokens[0].starts_with(space_letter))
       tokens[0].erase(0, space_letter.size());
     std::string text;
-    std::vector<std::string> run;  // of pieces behind the last special token
+    std::vector<std::string> run;  // pieces after the last special token
     bool behind_special = false;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const bool special = specials_.contains(tokens[i]);
@@ -76,7 +75,7 @@ class PieceDecoder : public Decoder {
           text += ' ';
         run.push_back(std::move(tokens[i]));
       } else {
-        // The originals' own: the space is in front of the run, not of the special token.
+        // As in the original: the space comes before the run, not before the special token.
         if (joining_.before_run && !behind_special && (i > 0 || !joining_.bare_begin)) text += ' ';
         text += decode_run(std::exchange(run, {})) + tokens[i];
         if (joining_.behind_special) text += ' ';
@@ -100,7 +99,7 @@ class PieceDecoder : public Decoder {
       if (begun || !text.empty()) begins = false;
       begun = false;
       if (type == Type::control) continue;
-      if (type == Type::unknown) {  // the piece itself, or what is none
+      if (type == Type::unknown) {  // the piece itself, or unknown text
         text += types_.contains(piece) ? " \u2047 " : piece;
         continue;
       }

@@ -27,7 +27,7 @@ SentencePieceBase::SentencePieceBase(const SentencePieceFile& file, PieceIds ids
       has_prefix_(file.add_dummy_prefix),
       byte_fallback_(file.byte_fallback),
       borders_(file.pieces),
-      // What BPE's unused pieces fall into may depend on any other word of the text.
+      // How BPE's unused pieces are split may depend on any other word of the text.
       by_words_(borders_.any() && !(has_merges_ && has_unused_)) {
   std::array<TokenId, 256> pieces;
   pieces.fill(no_piece);
@@ -77,10 +77,10 @@ void SentencePieceBase::tokenize_by_words(std::string_view text, WordCache& cach
     bool is_short;
     WordCache::Key key;
   };
-  const std::size_t most_scores = most_sure_scores();
-  std::size_t scores = 0;  // at most that many were added up so far
-  // The sum of the scores of text[0, summed), for words whose parts depend on it. All ways to cut the text
-  // meet at the borders, so it is enough to go on from the last such word.
+  const std::size_t max_scores = max_sure_scores();
+  std::size_t scores = 0;  // upper bound of the number of scores added so far
+  // The sum of the scores of text[0, summed), for words whose parts depend on it. All ways to divide the text
+  // meet at the borders, so it is enough to continue from the last such word.
   float sum = 0;
   std::size_t summed = 0;
   const auto add_in_context = [&](std::string_view word) {
@@ -95,7 +95,7 @@ void SentencePieceBase::tokenize_by_words(std::string_view text, WordCache& cach
   };
   const auto add_word = [&](const Word& word) {
     const std::size_t first = parts.size();
-    if (scores + word.text.size() > most_scores) {
+    if (scores + word.text.size() > max_scores) {
       add_in_context(word.text);
     } else if (const WordCache::Entry* entry = word.is_short ? cache.find(word.key) : nullptr) {
       cache.append(*entry, parts);
@@ -111,18 +111,18 @@ void SentencePieceBase::tokenize_by_words(std::string_view text, WordCache& cach
       parts.resize(first);
       add_in_context(word.text);
     }
-    if (text.size() <= most_scores) return;  // there cannot be too many
+    if (text.size() <= max_scores) return;  // there cannot be too many
     for (std::size_t i = first; i < parts.size(); ++i)
       scores += parts[i].id == unknown_ ? parts[i].length : 1;
   };
-  std::array<Word, 32> words;  // some at a time, for the cache to bring their entries near
+  std::array<Word, 32> words;  // a few at a time, so that their cache entries are loaded in parallel
   WordBorders::Words rest(borders_, text);
   for (std::size_t count = words.size(); count == words.size();) {
     for (count = 0; count < words.size(); ++count) {
       Word& word = words[count];
       word.text = rest.next();
       if (word.text.empty()) break;
-      // One of the space's three bytes tells words with it from those without.
+      // One of the space's three bytes distinguishes words with a space from those without.
       std::string_view key = word.text;
       if (key.starts_with(space_letter)) key.remove_prefix(space_letter.size() - 1);
       word.is_short = WordCache::is_short(key);
@@ -134,8 +134,7 @@ void SentencePieceBase::tokenize_by_words(std::string_view text, WordCache& cach
   }
 }
 
-// Neighbours that are no pieces are one part, or bytes. An unused piece that stands alone has its id all the
-// same.
+// Neighbours that are no pieces become one part, or bytes. A single unused piece keeps its id.
 template <class Action>
 void SentencePieceBase::for_each_joined(std::string_view text, const Parts& cut, Action action) const {
   for (std::size_t i = 0; i < cut.size();) {
@@ -148,7 +147,7 @@ void SentencePieceBase::for_each_joined(std::string_view text, const Parts& cut,
   }
 }
 
-// What segment() says.
+// Appends the result of segment().
 SentencePieceBase::Segmentation SentencePieceBase::add_parts(std::string_view text, float sum_before,
                                                              std::vector<TokenPart>& parts) const {
   Workspace workspace;
@@ -164,7 +163,7 @@ void SentencePieceBase::add_part(std::string_view text, TokenId piece, std::vect
   const auto length = static_cast<std::uint32_t>(text.size());
   if (piece != no_piece) {
     parts.push_back({ids_[static_cast<std::size_t>(piece)], length});
-    // A piece without an id of its own reads as itself all the same.
+    // A piece without an id still has its own text.
     parts.back().literal = parts.back().id == unknown_ ? 1 : 0;
   } else if (byte_fallback_) {
     for (const char byte : text) parts.push_back({bytes_[static_cast<unsigned char>(byte)], length, 0, 1});
@@ -178,7 +177,7 @@ void SentencePieceBase::add_part(std::string_view text, TokenId piece, std::vect
 bool SentencePieceBase::add_without_comma(std::string_view text, std::vector<TokenPart>& parts) const {
   if (text.size() < 2 || !text.ends_with(',')) return false;
   if (!unicode::is(unicode::last(text.substr(0, text.size() - 1)).value, unicode::digit)) return false;
-  // The rest is cut as one word: spaces go, of which words that are unknown together have several.
+  // The rest is divided as one word, without spaces; several unknown words together contain several.
   const bool begins = text.starts_with(space_letter);
   std::string rest;
   if (has_prefix_) rest = space_letter;
@@ -190,7 +189,7 @@ bool SentencePieceBase::add_without_comma(std::string_view text, std::vector<Tok
   Workspace workspace;
   Parts cut(&workspace);
   segment(rest, 0, cut);
-  std::size_t left = text.size() - 1;  // bytes that the parts have to stand for
+  std::size_t left = text.size() - 1;  // bytes that the remaining parts must cover
   for_each_joined(rest, cut, [&](std::string_view part, TokenId piece) {
     if (has_prefix_ && !begins && part.data() == rest.data()) {
       part.remove_prefix(space_letter.size());
@@ -207,7 +206,9 @@ bool SentencePieceBase::add_without_comma(std::string_view text, std::vector<Tok
 
 std::string SentencePieceBase::tables() const {
   if (fields().is_null())
-    fail("the ids of this tokenizer's pieces come from a vocab.json, which no tokenizer.json can say");
+    fail(
+        "this tokenizer cannot be saved: the ids of its pieces come from a vocab.json, which a "
+        "tokenizer.json cannot express");
   if (!has_merges_) {
     std::string text = "\"vocab\":[";
     for (TokenId id = 0; id < vocabulary().end_id(); ++id) {
@@ -258,7 +259,7 @@ std::unique_ptr<Model> make_sentencepiece_model(const SentencePieceFile& file, P
     case SentencePieceFile::Kind::character:
       return make_sentencepiece_whole(file, std::move(ids), std::move(fields), source);
   }
-  fail("{}: there is no model_type {}", source, static_cast<int>(file.kind));
+  fail("{}: unknown model_type {}", source, static_cast<int>(file.kind));
 }
 
 }  // namespace attend::tokenizers

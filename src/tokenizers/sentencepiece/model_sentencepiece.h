@@ -1,5 +1,5 @@
-// What SentencePiece's two models have in common: pieces, and what becomes of the parts of a text that are
-// none.
+// What SentencePiece's two models share: pieces, and how the parts of a text that are no pieces become
+// tokens.
 #pragma once
 
 #include "tokenizers/sentencepiece/sentencepiece.h"
@@ -28,42 +28,42 @@ class SentencePieceBase : public Model {
 
   struct Part {
     std::uint32_t begin, end;
-    TokenId piece;  // no_piece: it is not known to be one
+    TokenId piece;  // no_piece: not known to be one
   };
   using Parts = std::pmr::vector<Part>;
-  // Unigram's sums are rounded, so what a word is cut into may depend on the sum of the scores before it.
+  // Unigram's sums are rounded, so how a word is divided may depend on the sum of the scores before it.
   struct Segmentation {
-    float sum;  // behind the word
-    bool sure;  // the word has the same parts behind whatever sum of at most most_sure_scores()
+    float sum;  // after the word
+    bool sure;  // the word has the same parts after any sum of at most max_sure_scores()
   };
-  // The parts of a normalized text, or of a word of it, in order, appended to `parts`.
+  // Appends the parts of a normalized text, or of a word of it, to `parts`, in order.
   virtual Segmentation segment(std::string_view text, float sum_before, Parts& parts) const = 0;
-  virtual std::size_t most_sure_scores() const = 0;
+  virtual std::size_t max_sure_scores() const = 0;
 
-  // The pieces that a text may be cut into: normal, user-defined and unused ones. The value is the piece.
+  // The possible pieces of a text: normal, user-defined and unused ones. The value is the piece.
   const Trie& trie() const { return trie_; }
-  TokenId find_piece(std::string_view text) const;  // no_piece: there is none
+  TokenId find_piece(std::string_view text) const;  // no_piece: none
   bool has_unused() const { return has_unused_; }
   const PieceInfo& info(TokenId piece) const { return info_[static_cast<std::size_t>(piece)]; }
 
   struct StackMemory {
     std::array<std::byte, 2048> memory;
   };
-  // For what one word needs for a moment: on the stack, unless the word is long.
+  // Short-lived memory for one word: on the stack, unless the word is long.
   class Workspace : StackMemory, public std::pmr::monotonic_buffer_resource {
    public:
     Workspace() : monotonic_buffer_resource(memory.data(), memory.size()) {}
   };
 
  private:
-  // Of the parts of a text, which is not as likely to come back as one of its words: those are remembered
-  // here.
+  // For a whole text, which is less likely to be repeated than one of its words, so only the words are cached
+  // (here).
   bool depends_on_chance(const ModelScratch&) const override { return true; }
   void tokenize_word(std::string_view text, bool bytes, ModelScratch& scratch,
                      std::vector<TokenPart>& parts) const override;
   void tokenize_by_words(std::string_view text, WordCache& cache, std::vector<TokenPart>& parts) const;
   Segmentation add_parts(std::string_view text, float sum_before, std::vector<TokenPart>& parts) const;
-  // Does `action(part, piece)` with every part of a text: neighbours that are no pieces are one part.
+  // Calls `action(part, piece)` for every part of a text; neighbours that are no pieces are one part.
   template <class Action>
   void for_each_joined(std::string_view text, const Parts& cut, Action action) const;
   void add_part(std::string_view text, TokenId piece, std::vector<TokenPart>& parts) const;
@@ -78,11 +78,11 @@ class SentencePieceBase : public Model {
   bool has_merges_, has_unused_;
   TokenId unknown_;
   bool split_digit_comma_, finds_texts_;
-  bool has_prefix_;                 // a space is put before every text
+  bool has_prefix_;                 // a space is added before every text
   std::array<TokenId, 256> bytes_;  // ids; -1: no piece
   bool byte_fallback_;
   WordBorders borders_;
-  bool by_words_;  // a word is cut alike whatever stands around it
+  bool by_words_;  // a word's parts do not depend on the text around it
 };
 
 std::unique_ptr<Model> make_sentencepiece_unigram(const SentencePieceFile& file, PieceIds ids, Json fields,

@@ -1,8 +1,8 @@
-// Byte-pair encoding (Sennrich et al. 2016, arXiv:1508.07909) over a whole text, as SentencePiece has it: of
-// all neighbours that are a piece together, those with the highest score are joined, the leftmost first.
-// There are no merges in the file, so any two parts that spell a piece may join. User-defined symbols never
-// join, and unused pieces fall apart again in the end. O(n^2) for short words, which is faster than the
-// O(n log n) queue that long ones and whole texts take.
+// Byte-pair encoding (Sennrich et al. 2016, arXiv:1508.07909) over a whole text, as in SentencePiece: of all
+// neighbours whose concatenation is a piece, the pair with the highest score is joined, the leftmost first.
+// The file has no merges, so any two parts that spell a piece may join. User-defined symbols never join, and
+// unused pieces are split again at the end. O(n^2) for short words, which is faster than the O(n log n) queue
+// for long words and whole texts.
 #include "tokenizers/sentencepiece/model_sentencepiece.h"
 
 #include <queue>
@@ -25,8 +25,8 @@ class SentencePieceBpe : public SentencePieceBase {
   }
 
  private:
-  // A part of the text: where it is, and where its bytes lead to in the trie of pieces. A pair of neighbours
-  // is looked up by going on from the left one.
+  // A part of the text: its position, and the node that its bytes lead to in the trie of pieces. A pair of
+  // neighbours is looked up by continuing from the left one's node.
   struct Symbol {
     std::uint32_t begin, end;
     Trie::Node node;
@@ -49,23 +49,23 @@ class SentencePieceBpe : public SentencePieceBase {
     return symbols;
   }
 
-  // Of the two together; its value is no_piece if they do not join.
+  // The node of the two together; its value is no_piece if they do not join.
   Trie::Node join(std::string_view text, const Symbol& left, const Symbol& right) const {
     if (left.frozen || right.frozen) return {};
     return trie().step(left.node, text.substr(right.begin, right.end - right.begin));
   }
 
-  // How many bytes of an unused piece, by its text, belong to the first of the two parts it falls into: those
-  // that were last seen side by side in the whole text, whether they were joined or not.
+  // The number of bytes of an unused piece, by its text, that belong to the first of the two parts into which
+  // it is split: the two that were last neighbours anywhere in the text, whether joined or not.
   using Splits = std::unordered_map<std::string_view, std::uint32_t>;
 
-  std::size_t most_sure_scores() const override { return SIZE_MAX; }
+  std::size_t max_sure_scores() const override { return SIZE_MAX; }
 
   Segmentation segment(std::string_view text, float, Parts& parts) const override {
     Workspace workspace;
     Symbols symbols = symbols_of(text, &workspace);
     Splits splits;
-    if (symbols.size() <= most_scanned && !has_unused())
+    if (symbols.size() <= max_scanned && !has_unused())
       merge_short(text, symbols);
     else
       merge_long(text, symbols, splits);
@@ -75,12 +75,12 @@ class SentencePieceBpe : public SentencePieceBase {
     return {0, true};
   }
 
-  // A part of the text, or what it falls into if it is an unused piece. One that nothing was joined for is
-  // unknown, and so many levels down it stays as it is, as in SentencePiece.
+  // Appends a part of the text, or its two parts if it is an unused piece. An unused piece without a known
+  // split is unknown; below this many levels it is not split, as in SentencePiece.
   void add_used(std::string_view text, const Part& part, const Splits& splits, Parts& parts,
                 int level = 0) const {
-    static constexpr int most_levels = 100;
-    if (part.piece == no_piece || info(part.piece).type != Type::unused || level > most_levels)
+    static constexpr int max_levels = 100;
+    if (part.piece == no_piece || info(part.piece).type != Type::unused || level > max_levels)
       return parts.push_back(part);
     const auto split = splits.find(text.substr(part.begin, part.end - part.begin));
     if (split == splits.end()) return parts.push_back({part.begin, part.end, no_piece});
@@ -97,7 +97,7 @@ class SentencePieceBpe : public SentencePieceBase {
       float score;
       Trie::Node node;
     };
-    std::array<Pair, most_scanned> pairs;  // [i]: symbols i and i + 1 together
+    std::array<Pair, max_scanned> pairs;  // [i]: symbols i and i + 1 together
     std::size_t count = symbols.size();
     const auto look_up = [&](std::size_t i) {
       const Trie::Node node = join(text, symbols[i], symbols[i + 1]);
@@ -120,7 +120,7 @@ class SentencePieceBpe : public SentencePieceBase {
     symbols.resize(count);
   }
 
-  // Symbols that were joined to the one before them become empty.
+  // Symbols that were joined with the one before become empty.
   void merge_long(std::string_view text, Symbols& symbols, Splits& splits) const {
     static constexpr std::uint32_t none = UINT32_MAX;
     struct Link {
@@ -130,7 +130,7 @@ class SentencePieceBpe : public SentencePieceBase {
       float score;
       std::uint32_t left, right, size;
       Trie::Node node;
-      bool operator<(const Candidate& other) const {  // the top of a priority_queue is the greatest
+      bool operator<(const Candidate& other) const {  // the top of a priority_queue is the largest
         return score != other.score ? score < other.score : left > other.left;
       }
     };
@@ -154,7 +154,7 @@ class SentencePieceBpe : public SentencePieceBase {
       const Candidate top = queue.top();
       queue.pop();
       Symbol &left = symbols[top.left], &right = symbols[top.right];
-      // Stale once one of the two has been joined to something else.
+      // Outdated if one of the two was joined with another.
       if (left.begin == left.end || right.begin == right.end || right.end - left.begin != top.size) continue;
       left.end = right.end;
       left.node = top.node;
@@ -166,7 +166,7 @@ class SentencePieceBpe : public SentencePieceBase {
     }
   }
 
-  static constexpr std::size_t most_scanned = 48;
+  static constexpr std::size_t max_scanned = 48;
 
   Trie frozen_;
 };

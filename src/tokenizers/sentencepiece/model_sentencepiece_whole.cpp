@@ -1,5 +1,5 @@
-// SentencePiece's models of characters and of whole words: a text is cut at every character, or before every
-// space, and each part is looked up. User-defined symbols stay whole among characters.
+// SentencePiece's character and word models: a text is divided at every character, or before every space, and
+// each part is looked up. User-defined symbols are not divided into characters.
 #include "tokenizers/sentencepiece/model_sentencepiece.h"
 #include "tokenizers/text/metaspace.h"
 
@@ -23,7 +23,7 @@ class SentencePieceWhole : public SentencePieceBase {
   }
 
  private:
-  std::size_t most_sure_scores() const override { return std::numeric_limits<std::size_t>::max(); }
+  std::size_t max_sure_scores() const override { return std::numeric_limits<std::size_t>::max(); }
 
   Segmentation segment(std::string_view text, float, Parts& parts) const override {
     for (std::size_t at = 0; at < text.size();) {

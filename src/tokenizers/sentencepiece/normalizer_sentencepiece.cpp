@@ -1,6 +1,6 @@
-// SentencePiece's own normalization (Kudo and Richardson 2018, arXiv:1808.06226): at every place the longest
-// rule is applied, runs of spaces become one, and spaces become the visible letter U+2581, one of them in
-// front of the text. O(n m) for rules of at most m bytes. `tokenizers` does the same nearly, but not quite
+// SentencePiece's own normalization (Kudo and Richardson 2018, arXiv:1808.06226): applies the longest rule at
+// every position, joins runs of spaces, turns spaces into the visible letter U+2581, and adds one before the
+// text. O(n m) for rules of at most m bytes. `tokenizers` does almost the same, but not exactly
 // (normalizer_precompiled.cpp).
 #include "base/error.h"
 #include "tokenizers/sentencepiece/sentencepiece.h"
@@ -44,7 +44,7 @@ class SentencePiece : public Normalizer {
     output.text.reserve(old.size() + old.size() / 2);  // a space becomes three bytes
     std::size_t at = 0;
     while (remove_spaces_ && at < old.size() && is_plain_space(old, at)) ++at;
-    // No rule makes a space of two plain characters.
+    // No rule turns two plain characters into a space.
     if (remove_spaces_ && at < old.size() && count_plain(ascii::eight_bytes(old, at)) < 2) {
       for (Step step = next(old, at); step.size > 0 && step.replacement == " "; step = next(old, at))
         at += step.size;
@@ -61,7 +61,7 @@ class SentencePiece : public Normalizer {
 
  private:
   struct Step {
-    std::size_t size;  // of the text that is read; 0: the text is at its end
+    std::size_t size;  // of the text that is read; 0: the end of the text
     std::string_view replacement;
   };
   struct Output {
@@ -69,7 +69,7 @@ class SentencePiece : public Normalizer {
     std::string text;
     std::vector<TextSpan> alignment;
 
-    // `content`, which stands for what lies at [at, at + size) of the text before.
+    // Appends `content`, which stands for [at, at + size) of the old text.
     void add(std::string_view content, std::size_t at, std::size_t size = 0) {
       text += content;
       if (text.size() > most_text) fail("a text grows to more than {} bytes when normalized", most_text);
@@ -79,7 +79,7 @@ class SentencePiece : public Normalizer {
       if (at < old.size()) source = {old[at].begin, size > 0 ? old[at + size - 1].end : old[at].begin};
       alignment.resize(text.size(), source);
     }
-    // Only says where `count` bytes come from: each becomes `size` bytes.
+    // Only records where `count` bytes come from: each becomes `size` bytes.
     void align(std::size_t at, std::size_t count, std::size_t size = 1) {
       if (!from.aligned()) return;
       for (std::size_t i = 0; i < count; ++i)
@@ -91,7 +91,7 @@ class SentencePiece : public Normalizer {
     }
   };
 
-  // What stands at `at`, and what it becomes.
+  // The text at `at` that is replaced, and its replacement.
   Step next(std::string_view text, std::size_t at) const {
     if (at == text.size()) return {0, {}};
     text.remove_prefix(at);
@@ -103,9 +103,9 @@ class SentencePiece : public Normalizer {
     return {size, text.substr(0, size)};
   }
 
-  // Rewrites text from `at` on as long as nothing happens to it but that its spaces become visible, and
-  // returns where that ends: some bytes at a time, which are copied and then counted. What follows plain
-  // ASCII has to be ASCII too, or else it might be a mark that is joined to it.
+  // Copies text from `at` on as long as nothing changes except that spaces become visible; returns where that
+  // ends. It copies some bytes at a time and then counts them. Only ASCII may follow plain ASCII: another
+  // character might be a mark that joins it.
   std::size_t rewrite_plain(std::string_view old, std::size_t at, bool& after_space, Output& output) const {
     std::array<char, 256> text;
     std::size_t size = 0;
@@ -135,7 +135,7 @@ class SentencePiece : public Normalizer {
     return at;
   }
 
-  // How many of eight bytes, from the first on, are characters of ASCII that no rule begins with, but not
+  // The number of bytes, from the first of eight on, that are ASCII characters without a rule, excluding
   // spaces.
   unsigned count_plain(std::uint64_t bytes) const {
     if (all_plain_) return ascii::count_visible(bytes);
@@ -166,7 +166,7 @@ class SentencePiece : public Normalizer {
       }
       if (!content.empty()) after_space = remove_spaces_ && content.ends_with(' ');
       at += step.size;
-      // A rule may end within a character only in a file that is not right.
+      // A rule ends within a character only in a damaged file.
       while (at < old.size() && (old[at] & 0xC0) == 0x80) ++at;
     }
   }
@@ -174,12 +174,12 @@ class SentencePiece : public Normalizer {
   static constexpr std::size_t most_text = std::size_t{1} << 31;
 
   Charsmap rules_;
-  std::array<bool, 256> plain_{};  // characters of ASCII that no rule begins with
-  bool all_plain_;                 // all that are visible
-  Trie kept_;                      // user-defined symbols, which no rule touches
+  std::array<bool, 256> plain_{};  // ASCII characters that no rule begins with
+  bool all_plain_;                 // whether all visible ones are plain
+  Trie kept_;                      // user-defined symbols, to which no rule applies
   bool add_prefix_, remove_spaces_;
   std::string_view space_;
-  std::array<char, 4> visible_space_{};  // the same, with zeros
+  std::array<char, 4> visible_space_{};  // the visible space, padded with zeros
   bool suffix_;
 };
 

@@ -1,5 +1,5 @@
-// SentencePiece model files as tokenizers: exactly what SentencePiece itself makes of a text, which
-// `tokenizers` comes close to only.
+// SentencePiece model files as tokenizers, with exactly the results of SentencePiece itself, which
+// `tokenizers` only approximates.
 #pragma once
 
 #include "formats/sentencepiece.h"
@@ -17,45 +17,46 @@ namespace attend::tokenizers {
 std::unique_ptr<Normalizer> make_sentencepiece_normalizer(const SentencePieceFile& file,
                                                           const std::string& source);
 
-// Whether a text may be cut into such pieces; an unused one then falls apart, or is unknown.
+// Whether a text may be divided into such pieces; an unused piece is then split, or is unknown.
 inline bool may_be_cut_out(SentencePieceFile::Type type) {
   using Type = SentencePieceFile::Type;
   return type == Type::normal || type == Type::user_defined || type == Type::unused;
 }
 
-// Which ids the pieces have.
+// The ids of the pieces.
 struct PieceIds {
   Vocabulary vocabulary;
-  std::vector<TokenId> ids;  // by piece; the unknown token's for what has no id of its own
+  std::vector<TokenId> ids;  // by piece; the unknown token's id for pieces without their own
   TokenId unknown = 0;
-  // ALBERT, XLNet: a piece that ends with a digit and a comma is cut up again without the comma.
+  // ALBERT, XLNet: a piece that ends with a digit and a comma is divided again without the comma.
   bool split_digit_comma = false;
-  // What is no piece may be in the vocabulary all the same: Marian's and M2M-100's are looked up by their
-  // text.
+  // Whether text that is no piece is looked up in the vocabulary (Marian, M2M-100).
   bool finds_texts = false;
 };
 
-// `fields` is what to_json() says about it; null: it cannot be written as a tokenizer.json.
+// `fields`: the description in to_json(); null: it cannot be written as a tokenizer.json.
 std::unique_ptr<Model> make_sentencepiece_model(const SentencePieceFile& file, PieceIds ids, Json fields,
                                                 const std::string& source);
 
-// How pieces become a text again in transformers' slow tokenizers.
+// How transformers' slow tokenizers join pieces to a text.
 struct PieceJoining {
-  bool by_model = true;    // decoded by the model, else put side by side
-  bool before_run = true;  // a space in front of what stands before a special token, unless it is one too
-  bool behind_special = false;      // a space behind each special token; and letters for spaces that remain
-  bool bare_begin = false;          // no such space where the text begins
-  bool drops_first_space = false;   // the first piece loses its own
-  bool space_behind_first = false;  // a special token at the beginning has one behind it
-  bool strips = true;               // both ends of the text
+  bool by_model = true;    // decoded by the model, else concatenated
+  bool before_run = true;  // a space before the run before a special token, unless that is a special token
+                           // too
+  bool behind_special = false;      // a space after each special token; remaining visible spaces become
+                                    // spaces
+  bool bare_begin = false;          // no such space at the beginning of the text
+  bool drops_first_space = false;   // the first piece loses its own space
+  bool space_behind_first = false;  // a space after a special token at the beginning
+  bool strips = true;               // strips both ends of the text
 };
-// `specials`: the tokens that are not the model's to decode.
+// `specials`: the tokens that the model does not decode.
 std::unique_ptr<Decoder> make_piece_decoder(const SentencePieceFile& file, const PieceJoining& joining,
                                             std::set<std::string> specials);
 
-// The merges of BPE are not in the file: two pieces merge if the two together are a piece, the sooner the
-// higher its score. By rank; each merge is joined as in tokenizer.json, and pieces of the same score have the
-// order of their first halves.
+// The merges of BPE are not in the file: two pieces merge if their concatenation is a piece, higher scores
+// first. By rank; each merge is joined as in tokenizer.json, and pieces with the same score are in the order
+// of their first halves.
 std::vector<std::pair<TokenId, TokenId>> sentencepiece_merges(const SentencePieceFile& file,
                                                               const PieceIds& ids);
 

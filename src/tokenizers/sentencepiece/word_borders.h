@@ -1,6 +1,6 @@
-// Where a text of SentencePiece falls apart into words that are tokenized each by itself, so that a cache can
-// hold them. Borders are where no piece reaches across: in front of the spaces between two words, and between
-// two bytes that stand side by side in no piece ("word" "," where there is no piece "d,").
+// Divides a SentencePiece text into words that are tokenized independently, so that a cache can hold them.
+// Borders are where no piece can cross: before the spaces between two words, and between two bytes that are
+// neighbours in no piece ("word" "," if there is no piece with "d,").
 #pragma once
 
 #include "tokenizers/sentencepiece/sentencepiece.h"
@@ -19,15 +19,15 @@ class WordBorders {
  public:
   explicit WordBorders(const std::vector<SentencePieceFile::Piece>& pieces);
 
-  // False: pieces reach from word to word, and a text is to be taken as a whole.
+  // False: pieces may cross words, and a text must be tokenized as a whole.
   bool any() const { return any_; }
 
-  // Goes through the words of a text in order; together they are the whole text. The space of "x y" belongs
+  // Iterates over the words of a text in order; together they are the whole text. The space of "x y" belongs
   // to the second word. O(n) for n bytes.
   class Words {
    public:
     Words(const WordBorders& borders, std::string_view text) : borders_(borders), text_(text) {}
-    // The next word; empty: there is none.
+    // The next word; empty: none.
     std::string_view next() {
       std::size_t end = text_.size();
       while (found_ != 0 || block_ + 1 < text_.size()) {
@@ -50,8 +50,8 @@ class WordBorders {
     const WordBorders& borders_;
     std::string_view text_;
     std::size_t begin_ = 0;
-    std::size_t block_ = 0;    // the borders up to there are known
-    std::uint64_t found_ = 0;  // bit i: perhaps in front of the byte block_ - 63 + i
+    std::size_t block_ = 0;    // the borders up to here are known
+    std::uint64_t found_ = 0;  // bit i: possible border before the byte block_ - 63 + i
   };
 
  private:
@@ -60,8 +60,8 @@ class WordBorders {
   static std::size_t index(char last, char next) {
     return std::size_t{static_cast<unsigned char>(next)} << 8 | static_cast<unsigned char>(last);
   }
-  // Bit i: there is a border in front of text[at + i], or perhaps a space begins. For 64 bytes, and without
-  // branches, since where words end is hard to predict.
+  // Bit i: there is a border before text[at + i], or perhaps a space begins. Handles 64 bytes without
+  // branches, because the ends of words are hard to predict.
   std::uint64_t find(std::string_view text, std::size_t at) const {
     const std::size_t count = std::min<std::size_t>(text.size() - at, 64);
     std::uint64_t found = 0;
@@ -81,7 +81,7 @@ class WordBorders {
     return is_space(at) && !(at >= space.size() && is_space(at - space.size()));
   }
 
-  std::vector<std::uint8_t> may_part_;  // by index(): 1 where there is a border, or perhaps a space begins
+  std::vector<std::uint8_t> may_part_;  // by index(): 1 for a border, or where perhaps a space begins
   bool any_;
 };
 

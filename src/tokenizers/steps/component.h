@@ -1,4 +1,4 @@
-// What the parts of tokenizer.json have in common: a "type", and a Sequence that holds others.
+// What the components of tokenizer.json share: a "type", and a Sequence that contains others.
 #pragma once
 
 #include "base/error.h"
@@ -10,12 +10,11 @@
 
 namespace attend::tokenizers {
 
-// Sequences within Sequences; real files have two levels.
-constexpr int most_component_depth = 32;
+// Limit for Sequences within Sequences; real files have two levels.
+constexpr int max_component_depth = 32;
 
 inline std::string component_type(const Json& json, const std::string& source, int depth) {
-  if (depth > most_component_depth)
-    fail("{}: more than {} Sequences within each other", source, most_component_depth);
+  if (depth > max_component_depth) fail("{}: more than {} nested Sequences", source, max_component_depth);
   return Fields(json, source).text({"type"});
 }
 

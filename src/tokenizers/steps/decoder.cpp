@@ -29,7 +29,7 @@ class ByteLevelDecoder : public Decoder {
     for (std::size_t at = 0; at < token.size();) {
       const auto [c, size] = unicode::decode(token.data() + at);
       const int byte = byte_of_letter(c);
-      if (byte < 0) return token;  // not a byte-level token: it stands for itself
+      if (byte < 0) return token;  // not a byte-level token: it stays unchanged
       bytes += static_cast<char>(byte);
       at += size;
     }
@@ -100,7 +100,7 @@ class MetaspaceDecoder : public Decoder {
   MetaspaceFields fields_;
 };
 
-// Connectionist temporal classification: repeated tokens are one, the padding is silence.
+// Connectionist temporal classification: repeated tokens become one, the padding token is silence.
 class Ctc : public Decoder {
  public:
   Ctc(const Json& json, const std::string& source) {
@@ -170,7 +170,7 @@ class StripDecoder : public Decoder {
         token.resize(token.size() - content_.size());
     }
   }
-  // What files have it for is the ends of a text that has been fused.
+  // In real files it strips the ends of a text that was fused.
   std::string in_the_middle(std::string token) const override { return token; }
 
  private:
@@ -178,7 +178,7 @@ class StripDecoder : public Decoder {
   std::int64_t start_, stop_;
 };
 
-// <0x..> tokens are bytes. A run of them that is not valid UTF-8 becomes one U+FFFD per byte.
+// <0x..> tokens are bytes. If a run of them is not valid UTF-8, each byte becomes U+FFFD.
 class ByteFallback : public Decoder {
  public:
   void apply(Texts& tokens) const override {
@@ -211,7 +211,7 @@ class ByteFallback : public Decoder {
  private:
   static int byte_of(const std::string& token) {
     if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return -1;
-    // Rust reads "+5" as a number too.
+    // Rust also parses "+5" as a number.
     const char* begin = token.data() + (token[3] == '+' ? 4 : 3);
     unsigned value = 0;
     const auto [end, error] = std::from_chars(begin, token.data() + 5, value, 16);
@@ -249,7 +249,7 @@ std::unique_ptr<Decoder> make_decoder(const Json& json, const std::string& sourc
   if (type == "Fuse") return std::make_unique<FuseDecoder>();
   if (type == "Strip") return std::make_unique<StripDecoder>(json, source);
   if (type == "ByteFallback") return std::make_unique<ByteFallback>();
-  fail("{}: there is no decoder '{}'", source, type);
+  fail("{}: unknown decoder '{}'", source, type);
 }
 
 }  // namespace attend::tokenizers

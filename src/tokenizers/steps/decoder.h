@@ -12,10 +12,10 @@ namespace attend::tokenizers {
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // Changes the tokens; joined, they are the text.
+  // Changes the tokens; their concatenation is the text.
   virtual void apply(std::vector<std::string>& tokens) const = 0;
-  // What a token adds to a text in whose middle it stands: bytes, which need not be whole characters. Where
-  // nothing else is said, a token is changed as if it were alone.
+  // The text that a token adds in the middle of a text: bytes, which may be incomplete characters. By default
+  // a token is decoded as if it were alone.
   virtual std::string in_the_middle(std::string token) const {
     std::vector<std::string> tokens = {std::move(token)};
     apply(tokens);

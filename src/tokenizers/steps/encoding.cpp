@@ -8,7 +8,8 @@
 namespace attend::tokenizers {
 namespace {
 
-// Calls visit for each vector of `encoding` that has one entry per token, with the same one of `other`.
+// Calls visit for each vector of `encoding` that has one entry per token, with the corresponding vector of
+// `other`.
 template <class Visit>
 void for_each_field(Encoding& encoding, const Encoding& other, Visit visit) {
   visit(encoding.ids, other.ids);
@@ -80,8 +81,8 @@ void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride,
     return;
   }
   if (stride >= max_length)
-    fail("truncation: the stride {} must be below the length that is left for the text, {} tokens", stride,
-         max_length);
+    fail("truncation: the stride {} must be smaller than the length that remains for the text, {} tokens",
+         stride, max_length);
   const std::size_t step = max_length - stride;
   std::vector<std::pair<std::size_t, std::size_t>> parts;
   if (direction == Truncation::Direction::right) {
@@ -128,7 +129,7 @@ void truncate(Encoding& first, Encoding* second, const Truncation& truncation, s
       cut(first, a - surplus / 2);
       return;
     }
-    // The longer one alone where that is enough, else half for each.
+    // Truncates only the longer one if that is enough, else both to half.
     std::size_t shorter = std::min(first.ids.size(), second->ids.size());
     std::size_t longer = shorter > max_length ? shorter : std::max(shorter, max_length - shorter);
     if (shorter + longer > max_length) {
@@ -145,8 +146,8 @@ void truncate(Encoding& first, Encoding* second, const Truncation& truncation, s
   const std::size_t surplus = total - max_length;
   if (target->ids.size() <= surplus && slow) return;
   if (target->ids.size() <= surplus)
-    fail("truncation: the {} text has {} tokens, too few to take {} away",
-         target == &first ? "first" : "second", target->ids.size(), surplus);
+    fail("truncation: the {} text has {} tokens, too few to remove {}", target == &first ? "first" : "second",
+         target->ids.size(), surplus);
   cut(*target, target->ids.size() - surplus);
 }
 

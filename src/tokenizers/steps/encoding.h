@@ -1,20 +1,21 @@
-// What happens to whole encodings: cutting, joining, truncating, padding. All of these leave empty what is
-// not filled in.
+// Operations on whole encodings: cutting, joining, truncating, padding. All of them leave unused fields
+// empty.
 #pragma once
 
 #include <attend/tokenizer.h>
 
 namespace attend::tokenizers {
 
-// What is filled in: the ids; with them type_ids and attention_mask, what models read; everything.
+// The fields that are filled in: the ids; or the inputs of models, which are ids, type_ids and
+// attention_mask; or everything.
 enum class Details { ids, types, all };
 
-// One token that a template adds.
+// Appends one token of a template.
 void append_special(Encoding& encoding, TokenId id, const std::string& token, std::int32_t type,
                     Details details);
 
-// `more` behind `encoding`. Overflowing pieces are combined each with each, and those hold pieces again,
-// exactly as in `tokenizers`.
+// Appends `more` to `encoding`. All combinations of overflowing pieces are formed, and these contain pieces
+// again, exactly as in `tokenizers`.
 void append(Encoding& encoding, const Encoding& more);
 
 void drop_last(Encoding& encoding);
@@ -23,13 +24,13 @@ void drop_last(Encoding& encoding);
 void truncate(Encoding& encoding, std::size_t max_length, std::size_t stride,
               Truncation::Direction direction);
 
-// Truncates one sequence, or two together, to `max_length` tokens. `slow`: as transformers' slow tokenizers
-// do, which take one token after the other away from the longer text, and leave a text that is too short for
-// what only_first or only_second asks.
+// Truncates one sequence, or two together, to `max_length` tokens. `slow`, like transformers' slow
+// tokenizers: takes one token after another from the longer text, and leaves a text unchanged that is too
+// short for only_first or only_second.
 void truncate(Encoding& first, Encoding* second, const Truncation& truncation, std::size_t max_length,
               bool slow = false);
 
-// The length that `padding` gives to encodings whose longest has `longest` tokens.
+// The length to which `padding` pads encodings, if the longest has `longest` tokens.
 std::size_t padded_length(const Padding& padding, std::size_t longest);
 void pad(Encoding& encoding, std::size_t length, const Padding& padding, Details details);
 

@@ -25,7 +25,7 @@ bool is_in(std::span<const moses::LetterRange> ranges, char32_t c) {
   return c <= range.last && (c - range.first) % range.step == 0;
 }
 
-// The classes of characters that the rules name.
+// The character classes in the rules.
 bool letter(char32_t c) {
   return is_in(moses::letters, c);
 }
@@ -53,11 +53,11 @@ bool point(char32_t c) {
 bool closing(char32_t c) {
   return std::u32string_view(U".!:?;,").find(c) != std::u32string_view::npos;
 }
-bool symbol(char32_t c) {  // stands for itself wherever it is
+bool symbol(char32_t c) {  // itself a word, wherever it is
   return !word(c) && !is_space(c) && std::u32string_view(U".'`,-").find(c) == std::u32string_view::npos;
 }
 
-// The full stops take the white space behind them along.
+// Wide full stops include the white space after them.
 void replace_wide(Letters& text) {
   Letters result;
   bool after_stop = false;
@@ -82,7 +82,7 @@ void replace_wide(Letters& text) {
   replace(table, text);
 }
 
-// "a full stop", it is in English: "a full stop," and so on.
+// English typography: "a full stop", becomes "a full stop," and so on.
 void move_quote_behind_points(Letters& text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at].value != U'"') continue;
@@ -104,7 +104,7 @@ void normalize_punctuation(Letters& text) {
   join_spaces(text);
   static constexpr Replacement apostrophes[] = {{U'´', "'"}, {U'‘', "'"}, {U'‚', "'"}, {U'’', "'"}};
   replace(apostrophes, text);
-  // No-break spaces stand around French quotes and before French punctuation.
+  // No-break spaces are inside French quotes and before French punctuation.
   constexpr char32_t space = U'\u00a0';
   static const std::vector<Rule> french = {
       {{U'\'', U'\''}, "\""},       {{U'…'}, "..."},      {{space, U'«', space}, "\""},
@@ -132,12 +132,12 @@ bool is_abbreviation(std::u32string_view token) {
   return list.find(U' ' + std::u32string(token) + U' ') != list.npos;
 }
 
-// The same before a number only.
+// The same only before a number.
 bool is_abbreviation_before_number(std::u32string_view token) {
   return token == U"No" || token == U"Art" || token == U"pp";
 }
 
-// Sets the full stop at the end of a word apart unless something says that no sentence ends there.
+// Separates the full stop at the end of a word, unless a rule says that no sentence ends there.
 void split_full_stops(Letters& text) {
   Letters result;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -154,7 +154,7 @@ void split_full_stops(Letters& text) {
     result.insert(result.end(), text.begin() + static_cast<std::ptrdiff_t>(begin),
                   text.begin() + static_cast<std::ptrdiff_t>(end));
     begin = end;
-    // Several full stops are a word of their own already.
+    // Several full stops are already a separate word.
     if (token.size() < 2 || token.back() != U'.' || token.find_first_not_of(U'.') == token.npos) continue;
     token.pop_back();
     const bool has_points = token.find(U'.') != token.npos && std::any_of(token.begin(), token.end(), letter);
@@ -167,7 +167,7 @@ void split_full_stops(Letters& text) {
   text.swap(result);
 }
 
-// Spaces around runs of two full stops or more.
+// Puts spaces around runs of two or more full stops.
 void set_apart_ellipses(Letters& text) {
   Letters result;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -205,7 +205,7 @@ void tokenize(bool split_hyphens, Letters& text) {
   split_full_stops(text);
   join(is_space, text);
   strip(text);
-  // What is left of a sentence in quotes.
+  // The end of a sentence in quotes.
   if (const std::size_t size = text.size();
       size > 1 && text[size - 2].value == U'.' && text[size - 1].value == U'\'') {
     text.insert(text.end() - 1, {U' ', text.back().source});

@@ -16,8 +16,9 @@ namespace attend::tokenizers {
 struct MosesSteps {
   bool clean_punctuation = true;  // quotes of all kinds become those of ASCII, and so on
   bool lowercase = false;         // each character for itself, before everything else
-  bool replace_wide = false;      // punctuation and digits of East Asian languages by those of ASCII
-  bool drop_unprintable = false;  // Unicode's category C: also line ends and tabs, without a space instead
+  bool replace_wide = false;      // replaces East Asian punctuation and digits by ASCII
+  bool drop_unprintable = false;  // Unicode's category C, including line ends and tabs, without a space
+                                  // instead
   bool split_hyphens = false;     // a-b: a @-@ b
   bool split_numbers = false;     // 1,000.5: 1 @,@ 000 @.@ 5
   bool escape = false;            // &, |, <, >, ', ", [ and ] as XML writes them
@@ -26,7 +27,7 @@ struct MosesSteps {
 
 bool is_moses_letter(char32_t c);
 
-// Error if the field "language" of tokenizer_config.json names another one than English.
+// An Error if the field "language" of tokenizer_config.json is not English.
 void check_moses_language(const Fields& config);
 
 std::unique_ptr<Normalizer> make_moses_normalizer(const MosesSteps& steps);

@@ -1,5 +1,4 @@
-// Moses's rules for words that become a text again, for English, as sacremoses follows them: which words have
-// no space in front of them or behind.
+// Moses's detokenization rules for English, as in sacremoses: which words have no space before or after them.
 #include "base/python_text.h"
 #include "base/utf8.h"
 #include "tokenizers/steps/moses.h"
@@ -28,7 +27,7 @@ bool is_east_asian(char32_t c) {
   return is_in(ranges, c);
 }
 
-// Signs of currencies, and what else opens something.
+// Currency signs and other opening characters.
 bool opens(char32_t c) {
   static constexpr std::pair<char32_t, char32_t> currencies[] = {
       {0x24, 0x24},     {0xA2, 0xA5},     {0x58F, 0x58F},   {0x60B, 0x60B},   {0x9F2, 0x9F3},
@@ -97,7 +96,7 @@ class MosesDecoder : public Decoder {
     std::map<std::u32string, int> quotes_seen;
     std::string result;
     std::u32string before;
-    bool spaced = false;  // a space stands in front of the next word
+    bool spaced = false;  // whether a space comes before the next word
     for (const std::string_view word : split_words(text)) {
       const std::u32string letters = decode_utf8(word);
       bool space_before = spaced, space_behind = true;

@@ -32,7 +32,7 @@ class StripNormalizer : public Normalizer {
   }
   void apply(NormalizedText& text) const override {
     const std::string& old = text.text();
-    std::size_t end = old.size(), last = 0;  // where the last code point that is not white space ends
+    std::size_t end = old.size(), last = 0;  // last: the end of the last code point that is not white space
     bool begun = !left_;
     for (std::size_t at = 0; at < old.size();) {
       const auto [c, size] = unicode::decode(old.data() + at);
@@ -78,7 +78,7 @@ class Prepend : public Normalizer {
   std::string prefix_;
 };
 
-// The clean-up of the first neural machine translation systems, as in SentencePiece's "nmt" rules.
+// The clean-up of early neural machine translation systems, as in SentencePiece's "nmt" rules.
 class Nmt : public Normalizer {
  public:
   void apply(NormalizedText& text) const override {
@@ -162,7 +162,7 @@ std::unique_ptr<Normalizer> make_normalizer(const Json& json, const std::string&
   if (type == "Nmt") return std::make_unique<Nmt>();
   if (type == "ByteLevel") return std::make_unique<ByteLevelNormalizer>();
   if (type == "Precompiled") return make_precompiled_normalizer(json, source);
-  fail("{}: there is no normalizer '{}'", source, type);
+  fail("{}: unknown normalizer '{}'", source, type);
 }
 
 }  // namespace attend::tokenizers

@@ -1,4 +1,4 @@
-// The "normalizer" of tokenizer.json: rewrites the text before it is cut up.
+// The "normalizer" of tokenizer.json: rewrites the text before it is split.
 #pragma once
 
 #include "formats/json.h"
@@ -19,10 +19,10 @@ class Normalizer {
 // `source` names the file and the field in errors; `depth` counts the Sequences around it.
 std::unique_ptr<Normalizer> make_normalizer(const Json& json, const std::string& source, int depth = 0);
 
-// One behind the other.
+// Applies them one after another.
 std::unique_ptr<Normalizer> make_sequence(std::vector<std::unique_ptr<Normalizer>> parts);
 
-// The steps that several normalizers share.
+// Steps that several normalizers share.
 void lowercase(NormalizedText& text);
 void normalize(NormalizedText& text, unicode::Form form);
 

@@ -1,5 +1,5 @@
-// BERT's clean-up (Devlin et al. 2018, arXiv:1810.04805, tokenization.py): control characters dropped, white
-// space made plain, ideographs set apart, accents stripped, lower-cased.
+// BERT's clean-up (Devlin et al. 2018, arXiv:1810.04805, tokenization.py): drops control characters, makes
+// white space plain spaces, separates ideographs, strips accents, lowercases.
 #include "tokenizers/steps/normalizer.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// SentencePiece's rules as `tokenizers` applies them: to grapheme clusters (Unicode Standard Annex #29) of
-// less than six bytes as a whole, else to single code points; a rule replaces all of what it is applied to,
-// even if only a part of it matches. O(n).
+// SentencePiece's rules as `tokenizers` applies them: to whole grapheme clusters (Unicode Standard Annex #29)
+// of less than six bytes, else to single code points. A rule replaces everything that it is applied to, even
+// if it matches only a part. O(n).
 #include "base/base64.h"
 #include "base/error.h"
 #include "tokenizers/steps/normalizer.h"
@@ -61,8 +61,9 @@ class Precompiled : public Normalizer {
   }
 
  private:
-  // Characters take each other's places as far as they go; the surplus is inserted behind, or dropped with
-  // the last. What is dropped in front of everything is dropped from the end instead, as in `tokenizers`.
+  // Characters replace each other one by one as far as possible; surplus ones are inserted after, or dropped
+  // with the last one. If there is nothing before dropped characters, they are dropped from the end instead,
+  // as in `tokenizers`.
   static void append(std::string_view part, std::string_view replacement, std::vector<Step>& steps) {
     const auto surplus = static_cast<std::int32_t>(unicode::count(replacement)) -
                          static_cast<std::int32_t>(unicode::count(part));

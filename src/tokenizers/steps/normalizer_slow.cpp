@@ -1,7 +1,7 @@
-// Steps of transformers' slow tokenizers that `tokenizers` does otherwise: accents are the code points with a
-// combining class, not all marks; code points that are not assigned are dropped like control characters;
-// capital sigma at the end of a word becomes another small letter than elsewhere; and the letters of a newer
-// Unicode have small ones or none as Python has it.
+// Steps in which transformers' slow tokenizers differ from `tokenizers`: accents are code points with a
+// combining class, not all marks; unassigned code points are dropped like control characters; capital sigma
+// at the end of a word becomes final sigma; and letters of newer Unicode versions are lowercased as in
+// Python.
 #include "base/python_text.h"
 #include "base/utf8.h"
 #include "tokenizers/steps/normalizer.h"
@@ -21,7 +21,7 @@ class StripCombining : public Normalizer {
   }
 };
 
-// str.lower() of the whole text, or of each letter by itself: then no sigma ends a word.
+// str.lower() of the whole text (by_words), or of each letter separately: then no sigma ends a word.
 class PythonLowercase : public Normalizer {
  public:
   explicit PythonLowercase(bool by_words) : by_words_(by_words) {}
@@ -46,9 +46,9 @@ class PythonLowercase : public Normalizer {
   bool by_words_;
 };
 
-// T5's and Llama's way with `legacy` false: the model puts no space in front of a text, but one goes in front
-// of the whole text, and those that a part of it begins with stay one. The unknown token keeps them, which
-// stands before such a part while the rules are followed.
+// T5 and Llama with `legacy` false: the model adds no space before a text, but one is added before the whole
+// text, and the spaces before a part of it become one. The unknown token, put before such a part while the
+// rules are applied, keeps them.
 class NewerSpaces : public Normalizer {
  public:
   NewerSpaces(std::unique_ptr<Normalizer> rules, std::string unknown, bool prefix)
@@ -74,7 +74,7 @@ class NewerSpaces : public Normalizer {
   std::unique_ptr<Normalizer> rules_;
   std::string unknown_;
   bool prefix_;
-  std::size_t kept_;  // characters of the unknown token behind the rules
+  std::size_t kept_;  // characters of the unknown token after the rules
 };
 
 }  // namespace

@@ -38,7 +38,7 @@ std::unique_ptr<PostProcessor> make_post_processor(const Json& json, const std::
   if (type == "RobertaProcessing") return make_roberta_processor(json, source);
   if (type == "ByteLevel") return make_byte_level_processor(json, source);
   if (type == "Sequence") return std::make_unique<SequencePostProcessor>(json, source, depth);
-  fail("{}: there is no post-processor '{}'", source, type);
+  fail("{}: unknown post-processor '{}'", source, type);
 }
 
 }  // namespace attend::tokenizers

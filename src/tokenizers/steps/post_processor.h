@@ -15,11 +15,12 @@ namespace attend::tokenizers {
 class PostProcessor {
  public:
   virtual ~PostProcessor() = default;
-  // How many tokens are added to one text or to a pair.
+  // The number of tokens added to one text or to a pair.
   virtual std::size_t added(bool pair) const = 0;
-  // Whether apply() has nothing to do for one text.
+  // Whether apply() leaves one text unchanged.
   virtual bool leaves_text(bool special_tokens, Details details) const = 0;
-  // Changes the sequences, and may add others; joined, they are the result. `details`: what is filled in.
+  // Changes the sequences, and may add others; their concatenation is the result. `details`: the fields to
+  // fill in.
   virtual void apply(std::vector<Encoding>& sequences, bool special_tokens, Details details) const = 0;
 };
 

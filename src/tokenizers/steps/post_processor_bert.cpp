@@ -1,5 +1,5 @@
 // BertProcessing ([CLS] A [SEP] B [SEP]), RobertaProcessing (<s> A </s></s> B </s>) and ByteLevel, which only
-// takes the leading and trailing space of tokens out of their offsets.
+// removes leading and trailing spaces of tokens from their offsets.
 #include "base/error.h"
 #include "tokenizers/steps/component.h"
 #include "tokenizers/steps/encoding.h"
@@ -31,7 +31,7 @@ void trim_offsets(Encoding& encoding, bool add_prefix_space) {
     }
     TextSpan& offsets = encoding.offsets[i];
     if (leading > 0) {
-      // The one space in front of the text is ours, not the text's.
+      // The one space before the text was added by us.
       const bool first = i == 0 || offsets.begin == 0;
       if (first && add_prefix_space && leading == 1) leading = 0;
       offsets.begin = std::min(offsets.begin + leading, offsets.end);
@@ -71,7 +71,7 @@ struct NamedToken {
   std::string token;
   TokenId id;
 
-  // ["[SEP]", 102]
+  // The format is ["[SEP]", 102].
   static NamedToken read(const Json& json, const char* name, const std::string& source) {
     const Json& value = component_field(json, name, source);
     if (!value.is_array() || value.size() != 2 || !value[0].is_string() || !value[1].is_number_integer() ||

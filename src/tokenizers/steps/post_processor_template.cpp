@@ -1,5 +1,5 @@
-// TemplateProcessing: special tokens and sequences in the order of a template, one for a text, one for a
-// pair.
+// TemplateProcessing: special tokens and sequences in the order of a template; one template for a text, one
+// for a pair.
 #include "base/error.h"
 #include "tokenizers/steps/component.h"
 #include "tokenizers/steps/encoding.h"
@@ -20,7 +20,7 @@ struct TemplatePiece {
   int sequence;                 // 0 or 1; -1: a special token
   const SpecialToken* special;  // of a special token
   std::int32_t type;
-  bool repeated = false;  // the sequence comes again
+  bool repeated = false;  // whether the sequence occurred before
 };
 
 class Template : public PostProcessor {
@@ -90,14 +90,14 @@ class Template : public PostProcessor {
       const std::string id = read.text({"id"});
       const auto type = static_cast<std::int32_t>(read.integer({"type_id"}, {}, 0, INT32_MAX));
       if (kind == "Sequence") {
-        if (id != "A" && !(pair && id == "B")) fail("{}: there is no sequence '{}' here", source, id);
+        if (id != "A" && !(pair && id == "B")) fail("{}: unknown sequence '{}'", source, id);
         pieces.push_back({id == "A" ? 0 : 1, nullptr, type});
       } else if (kind == "SpecialToken") {
         const auto found = specials_.find(id);
         if (found == specials_.end()) fail("{}: '{}' is not among the special_tokens", source, id);
         pieces.push_back({-1, &found->second, type});
       } else {
-        fail("{}: there is no piece '{}', expected Sequence or SpecialToken", source, kind);
+        fail("{}: unknown piece '{}', expected Sequence or SpecialToken", source, kind);
       }
     }
     for (std::size_t i = 0; i < pieces.size(); ++i)

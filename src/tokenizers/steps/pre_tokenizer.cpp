@@ -8,12 +8,12 @@
 namespace attend::tokenizers {
 namespace {
 
-// Drops white space and makes each punctuation mark a word of its own (BERT's BasicTokenizer).
+// Drops white space and makes each punctuation mark a separate word (BERT's BasicTokenizer).
 class BertPreTokenizer : public PreTokenizer {
  public:
   void apply(Pieces& pieces) const override {
     pieces.split([](std::string_view text, auto emit) {
-      std::size_t word = 0;  // where the word begins that `at` is in
+      std::size_t word = 0;  // the beginning of the word at `at`
       for (std::size_t at = 0; at < text.size();) {
         const auto [c, size] = unicode::decode(text.data() + at);
         const std::uint16_t classes = unicode::classes(c);
@@ -99,7 +99,7 @@ class SequencePreTokenizer : public PreTokenizer {
       : parts_(make_components<PreTokenizer>(json, "pretokenizers", source, depth, make_pre_tokenizer)) {}
   void apply(Pieces& pieces) const override {
     for (const auto& part : parts_) {
-      pieces.write_byte_level();  // what comes behind a ByteLevel sees its letters
+      pieces.write_byte_level();  // steps after a ByteLevel see its letters
       part->apply(pieces);
     }
   }
@@ -128,7 +128,7 @@ std::unique_ptr<PreTokenizer> make_pre_tokenizer(const Json& json, const std::st
   if (type == "Digits") return make_digits_pre_tokenizer(json, source);
   if (type == "FixedLength") return std::make_unique<FixedLength>(json, source);
   if (type == "UnicodeScripts") return make_scripts_pre_tokenizer();
-  fail("{}: there is no pre-tokenizer '{}'", source, type);
+  fail("{}: unknown pre-tokenizer '{}'", source, type);
 }
 
 }  // namespace attend::tokenizers

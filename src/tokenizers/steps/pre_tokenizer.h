@@ -1,4 +1,4 @@
-// The "pre_tokenizer" of tokenizer.json: cuts a normalized text into words for the model.
+// The "pre_tokenizer" of tokenizer.json: splits a normalized text into words for the model.
 #pragma once
 
 #include "formats/json.h"
@@ -14,7 +14,7 @@ class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
   virtual void apply(Pieces& pieces) const = 0;
-  // Asks where in the given text a piece begins, so the alignment has to be kept.
+  // Whether it uses the position of a piece in the given text, so that the alignment must be kept.
   virtual bool needs_alignment() const { return false; }
 };
 
@@ -28,7 +28,7 @@ std::unique_ptr<PreTokenizer> make_digits_pre_tokenizer(const Json& json, const 
 std::unique_ptr<PreTokenizer> make_delimiter_pre_tokenizer(const Json& json, const std::string& source);
 std::unique_ptr<PreTokenizer> make_scripts_pre_tokenizer();
 std::unique_ptr<PreTokenizer> make_metaspace_pre_tokenizer(const Json& json, const std::string& source);
-// Sets punctuation apart, and normalizes each part by itself.
+// Separates punctuation, and normalizes each part separately.
 std::unique_ptr<PreTokenizer> make_punctuated_pre_tokenizer(std::unique_ptr<Normalizer> rules);
 
 }  // namespace attend::tokenizers

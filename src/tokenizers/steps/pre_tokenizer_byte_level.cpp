@@ -4,7 +4,7 @@
 namespace attend::tokenizers {
 namespace {
 
-// Cuts as GPT-2 does and turns every byte into its letter (byte_level.h).
+// Splits like GPT-2 and replaces every byte by its letter (byte_level.h).
 class ByteLevelPreTokenizer : public PreTokenizer {
  public:
   ByteLevelPreTokenizer(const Json& json, const std::string& source) {

@@ -55,7 +55,7 @@ MetaspaceFields MetaspaceFields::read(const Json& json, const std::string& sourc
     result.prepend = Prepend::never;
   else
     fail("{}: prepend_scheme is '{}', expected always, first or never", source, scheme);
-  // The field of older files.
+  // A field of older files.
   if (!read.flag({"add_prefix_space"}, true)) {
     if (read.has({"prepend_scheme"}) && result.prepend != Prepend::never)
       fail("{}: add_prefix_space is false, but prepend_scheme is '{}'", source, scheme);

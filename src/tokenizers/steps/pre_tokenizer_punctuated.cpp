@@ -1,5 +1,5 @@
-// DeBERTa-v2's slow tokenizer with split_by_punct: every sign of punctuation is a text of its own, and so is
-// what stands between two, before the model's rules are followed.
+// DeBERTa-v2's slow tokenizer with split_by_punct: every punctuation mark, and every text between two, is a
+// separate text before the model's rules are applied.
 #include "base/python_text.h"
 #include "tokenizers/steps/pre_tokenizer.h"
 

@@ -1,5 +1,5 @@
-// UnicodeScripts: cuts where the script changes (Unicode Standard Annex #24), with kana and Han as one
-// script, as in SentencePiece. What has no script, like the space, goes with what stands before it.
+// UnicodeScripts: splits where the script changes (Unicode Standard Annex #24); kana and Han are one script,
+// as in SentencePiece. Characters without a script, such as the space, belong to the text before them.
 #include "tokenizers/steps/pre_tokenizer.h"
 #include "tokenizers/text/unicode_scripts.h"
 
@@ -28,7 +28,7 @@ class UnicodeScripts : public PreTokenizer {
       for (std::size_t at = 0; at < text.size();) {
         const auto [c, size] = unicode::decode(text.data() + at);
         if (const int next = script_of(c); next != no_script && next != script) {
-          // What stands before the first script is dropped, as in `tokenizers`.
+          // Text before the first script is dropped, as in `tokenizers`.
           if (script != no_script) emit(begin, at);
           begin = at;
           script = next;

@@ -1,4 +1,4 @@
-// Pre-tokenizers that cut where something matches: Split, Punctuation, Digits, CharDelimiterSplit.
+// Pre-tokenizers that split at matches: Split, Punctuation, Digits, CharDelimiterSplit.
 #include "base/error.h"
 #include "base/utf8.h"
 #include "tokenizers/steps/component.h"
@@ -9,7 +9,7 @@
 namespace attend::tokenizers {
 namespace {
 
-// Find is find(text, matches), as Pattern::find_all.
+// Find is a function find(text, matches), like Pattern::find_all.
 template <class Find>
 class Splitter : public PreTokenizer {
  public:
@@ -32,7 +32,7 @@ class Splitter : public PreTokenizer {
   bool invert_;
 };
 
-// Every code point that `matches` is a match of its own.
+// Every code point for which `matches` is true is a separate match.
 template <class Matches>
 std::unique_ptr<PreTokenizer> split_at(Matches matches, SplitBehavior behavior) {
   const auto find = [matches](std::string_view text, std::vector<TextSpan>& found) {

@@ -9,7 +9,7 @@ namespace attend::tokenizers {
 
 std::string_view byte_level_letter(unsigned char byte);  // in UTF-8, one or two bytes
 std::string to_byte_level(std::string_view bytes);
-// The byte a letter stands for; -1: none.
+// The byte for a letter; -1: none.
 int byte_of_letter(char32_t letter);
 
 }  // namespace attend::tokenizers

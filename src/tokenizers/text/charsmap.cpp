@@ -1,6 +1,6 @@
-// The rules lie in a double-array trie (Aoe 1989, "An efficient digital search algorithm by using a
-// double-array structure") in the layout of the Darts-clone library: one 32-bit unit per node. A step is one
-// look-up, so a search costs O(m) for rules of at most m bytes. The file is not to be trusted: a step outside
+// The rules are in a double-array trie (Aoe 1989, "An efficient digital search algorithm by using a
+// double-array structure") with the layout of the Darts-clone library: one 32-bit unit per node. A step is
+// one look-up, so a search costs O(m) for rules of at most m bytes. The file is not trusted: a step outside
 // the array ends the search.
 #include "tokenizers/text/charsmap.h"
 
@@ -13,8 +13,8 @@
 namespace attend::tokenizers {
 namespace {
 
-// A unit: in a node, the byte that leads to it, whether a rule ends at it, and where its children lie; in a
-// leaf, the rule's value.
+// A unit. In a node: the byte that leads to it, whether a rule ends at it, and the position of its children;
+// in a leaf: the rule's value.
 bool has_leaf(std::uint32_t unit) {
   return (unit >> 8 & 1) != 0;
 }
@@ -51,7 +51,7 @@ void Charsmap::find_prefixes(std::string_view text, Visit visit) const {
   std::uint32_t node = offset(units_[0]);
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte == 0) return;  // labels the leaves
+    if (byte == 0) return;  // the label of leaves
     node ^= byte;
     if (node >= units_.size() || label(units_[node]) != byte) return;
     const std::uint32_t unit = units_[node];

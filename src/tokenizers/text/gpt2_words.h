@@ -1,4 +1,4 @@
-// GPT-2's way to cut text into words (Radford et al. 2019, encoder.py), without a regular expression engine:
+// Splits text into words like GPT-2 (Radford et al. 2019, encoder.py), without a regular expression engine:
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 #pragma once
 
@@ -44,7 +44,7 @@ inline Character character(const char* at) {
   return {kind_of(c), size};
 }
 
-// Bytes of a contraction that begins at the apostrophe `at`; 0: none.
+// The size of a contraction that begins at the apostrophe `at`; 0: none.
 inline std::size_t contraction(std::string_view text, std::size_t at) {
   const char first = at + 1 < text.size() ? text[at + 1] : '\0';
   if (first == 's' || first == 't' || first == 'm' || first == 'd') return 2;
@@ -93,8 +93,8 @@ void split_gpt2_words(std::string_view text, Emit emit) {
     if (first.kind != gpt2::space) {
       at = end_of_run(at + first.size, first.kind);
     } else {
-      // White space up to the last one in front of something else, which belongs to what follows or stands
-      // alone.
+      // White space, up to the last character before other text; that one belongs to the following word or
+      // stands alone.
       std::size_t last = at, next = at + first.size;
       while (next < size) {
         const gpt2::Character character = gpt2::character(data + next);

@@ -41,7 +41,7 @@ NormalizedText text_of(const Letters& letters, TextSpan source, bool aligned) {
 void rewrite(const Rule& rule, Letters& text) {
   const std::size_t size = rule.pattern.size() - rule.ahead;
   Letters result;
-  std::size_t done = 0;  // of `text`; nothing is copied before the first match
+  std::size_t done = 0;  // bytes of `text`; nothing is copied before the first match
   for (std::size_t at = 0; at < text.size();) {
     if (!matches(rule, text, at)) {
       ++at;

@@ -1,5 +1,5 @@
-// A text as letters that know where they come from, and rules that rewrite it: patterns of a few characters,
-// as the regular expressions of Moses's scripts are. A rule is one pass: O(n).
+// A text as characters with their sources, and rules that rewrite it: patterns of a few characters, like the
+// regular expressions of Moses's scripts. A rule is one pass: O(n).
 #pragma once
 
 #include "tokenizers/text/text.h"
@@ -9,7 +9,7 @@
 
 namespace attend::tokenizers {
 
-// A character and the bytes of the given text that it stands for.
+// A character, and the bytes of the given text that it stands for.
 struct Letter {
   char32_t value;
   TextSpan source;
@@ -31,22 +31,22 @@ struct Atom {
 
 struct Rule {
   std::vector<Atom> pattern;
-  const char* result;     // a digit stands for the character that the atom of this number has found
-  std::size_t ahead = 0;  // so many atoms at the end only have to be there: they are no part of the match
+  const char* result;     // a digit stands for the character that matched the atom of this index
+  std::size_t ahead = 0;  // this many atoms at the end must match, but are not replaced
 };
 
-// Replaces every match from left to right, none overlapping; one rule after the other.
+// Replaces all matches from left to right without overlaps; one rule after another.
 void rewrite(const Rule& rule, Letters& text);
 void rewrite(std::span<const Rule> rules, Letters& text);
 
-// Replaces single characters, each by a text of ASCII.
+// Replaces single characters by an ASCII text.
 struct Replacement {
   char32_t value;
   const char* text;
 };
 void replace(std::span<const Replacement> table, Letters& text);
 
-// Of a run of characters of a class one space stays.
+// Replaces each run of characters of a class by one space.
 void join(bool (*is_one)(char32_t), Letters& text);
 void join_spaces(Letters& text);
 

@@ -8,7 +8,7 @@
 
 namespace attend::tokenizers {
 
-inline constexpr std::string_view space_letter = "\u2581";  // the usual one
+inline constexpr std::string_view space_letter = "\u2581";  // the default
 
 struct MetaspaceFields {
   enum class Prepend { always, first, never } prepend;

@@ -1,4 +1,4 @@
-// What sacremoses takes for letters, for digits (of words), for numbers, and for small letters.
+// What sacremoses treats as letters, digits (of words), numbers, and small letters.
 // Written by tests/oracle/make_moses_characters.py.
 #pragma once
 

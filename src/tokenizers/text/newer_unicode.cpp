@@ -15,7 +15,7 @@ namespace {
 
 using Ranges = std::vector<std::pair<OnigCodePoint, OnigCodePoint>>;
 
-// What Oniguruma itself has under this name.
+// Oniguruma's own ranges for this name.
 Ranges known(const char* name) {
   const auto* begin = reinterpret_cast<const OnigUChar*>(name);
   const OnigEncoding encoding = ONIG_ENCODING_UTF8;
@@ -25,13 +25,13 @@ Ranges known(const char* name) {
   const OnigCodePoint* table = nullptr;
   if (type < 0 ||
       ONIGENC_GET_CTYPE_CODE_RANGE(encoding, static_cast<OnigCtype>(type), &single_bytes, &table) != 0)
-    fail("Oniguruma knows no property {}", name);
+    fail("Oniguruma does not know the property {}", name);
   Ranges ranges;
   for (OnigCodePoint i = 0; i < table[0]; ++i) ranges.emplace_back(table[1 + 2 * i], table[2 + 2 * i]);
   return ranges;
 }
 
-// In order, and none beside another.
+// Sorted and merged.
 Ranges joined(Ranges ranges) {
   std::ranges::sort(ranges);
   Ranges result;
@@ -47,7 +47,7 @@ Ranges joined(Ranges ranges) {
 }  // namespace
 
 void teach_oniguruma() {
-  static std::deque<std::vector<OnigCodePoint>> tables;  // Oniguruma reads them where they are
+  static std::deque<std::vector<OnigCodePoint>> tables;  // Oniguruma keeps pointers to them
   for (const unicode::NewerProperty& property : unicode::newer_properties) {
     Ranges ranges = known(property.name);
     for (const unicode::Range& range : property.ranges) ranges.emplace_back(range.first, range.last);
@@ -56,7 +56,7 @@ void teach_oniguruma() {
     table.push_back(static_cast<OnigCodePoint>(ranges.size()));
     for (const auto& [first, last] : ranges) table.insert(table.end(), {first, last});
     if (const int code = onig_unicode_define_user_property(property.name, table.data()); code != ONIG_NORMAL)
-      fail("Oniguruma takes no property {}: error {}", property.name, code);
+      fail("Oniguruma rejects the property {}: error {}", property.name, code);
   }
 }
 

@@ -1,15 +1,15 @@
-// Regular expressions that know the characters of today: Oniguruma's tables are those of the Unicode it was
-// released with (14 for Debian 12's), while `tokenizers` has a newer one inside.
+// Regular expressions with current Unicode data: Oniguruma's tables are of the Unicode version at its release
+// (14 in Debian 12), while `tokenizers` contains a newer one.
 #pragma once
 
 #include <string>
 
 namespace attend::tokenizers {
 
-// Once, before the first expression is compiled: the properties that expressions name (\p{L}) have what a
-// newer Unicode added.
+// Extends the properties in expressions (\p{L}) by what newer Unicode versions added. Call once, before the
+// first expression is compiled.
 void teach_oniguruma();
-// The expression with \w, \W, \d and \D, whose tables cannot be taught, by their properties.
+// Replaces \w, \W, \d and \D, whose tables cannot be extended, by properties.
 std::string by_property(const std::string& expression);
 
 }  // namespace attend::tokenizers

@@ -1,4 +1,4 @@
-// What regular expressions of tokenizers 0.22.2 match and Oniguruma 6.9.8, of an older Unicode, does not.
+// What regular expressions of tokenizers 0.22.2 match but Oniguruma 6.9.8, with an older Unicode, does not.
 // Written by tests/oracle/make_newer_unicode.py.
 #pragma once
 

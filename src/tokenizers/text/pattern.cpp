@@ -24,7 +24,7 @@ std::string message(int code, OnigErrorInfo* info) {
 }  // namespace
 
 Pattern Pattern::text(std::string text) {
-  // The empty text matches at every place, as the empty expression does.
+  // The empty text matches at every position, like the empty expression.
   if (text.empty()) return regex("", "the empty pattern");
   Pattern pattern;
   pattern.text_ = std::move(text);
@@ -73,7 +73,7 @@ void Pattern::find_all(std::string_view text, std::vector<TextSpan>& matches) co
       add(at, at + text_.size());
     return;
   }
-  // An empty match right behind another match does not count.
+  // An empty match right after another match does not count.
   auto* regex = static_cast<regex_t*>(const_cast<void*>(regex_.get()));
   const std::unique_ptr<OnigRegion, void (*)(OnigRegion*)> region(
       onig_region_new(), [](OnigRegion* old) { onig_region_free(old, 1); });
@@ -84,7 +84,7 @@ void Pattern::find_all(std::string_view text, std::vector<TextSpan>& matches) co
                     bytes(text.data() + text.size()), region.get(), ONIG_OPTION_NONE);
     if (found == ONIG_MISMATCH) break;
     if (found < 0)
-      fail("a regular expression of the tokenizer gave up on a text: {}", message(found, nullptr));
+      fail("a regular expression of the tokenizer failed on a text: {}", message(found, nullptr));
     const auto begin = static_cast<std::size_t>(region->beg[0]),
                end = static_cast<std::size_t>(region->end[0]);
     if (begin == end && !matches.empty() && matches.back().end == end) {

@@ -1,4 +1,4 @@
-// What Split and Replace look for: a fixed text, or a regular expression in Oniguruma's syntax.
+// What Split and Replace search for: a fixed text, or a regular expression in Oniguruma's syntax.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -19,12 +19,12 @@ class Pattern {
   static Pattern text(std::string text);
   static Pattern regex(const std::string& expression, const std::string& source);
 
-  // Every match from left to right, none overlapping, as bytes of `text`; `matches` is cleared first.
+  // All matches from left to right without overlaps, as bytes of `text`; clears `matches` first.
   void find_all(std::string_view text, std::vector<TextSpan>& matches) const;
 
  private:
   std::string text_;
-  std::shared_ptr<const void> regex_;  // Oniguruma's; null where text_ is looked for
+  std::shared_ptr<const void> regex_;  // Oniguruma's; null if text_ is searched for
 };
 
 }  // namespace attend::tokenizers

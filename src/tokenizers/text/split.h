@@ -1,4 +1,4 @@
-// Cutting a text where something matches, and what becomes of the matches.
+// Splits a text at matches, and handles the matches.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -24,17 +24,17 @@ enum class SplitBehavior {
 SplitBehavior read_split_behavior(const Json& json, const std::string& source,
                                   const char* otherwise = nullptr);
 
-// Part of a text that matches, or lies between matches.
+// A part of a text: a match, or the text between matches.
 struct SplitPart {
   TextSpan span;
   bool match;
 };
 
-// The whole text as matches and what lies between; `invert` exchanges the two.
+// Divides the whole text into matches and the text between; `invert` exchanges the two.
 void list_parts(std::size_t text_size, std::span<const TextSpan> matches, bool invert,
                 std::vector<SplitPart>& parts);
 
-// Joins or drops the parts as the behaviour says: emit(begin, end).
+// Joins or drops the parts according to the behaviour, and calls emit(begin, end).
 template <class Emit>
 void emit_parts(std::span<const SplitPart> parts, SplitBehavior behavior, Emit emit) {
   const auto joins = [&](const SplitPart& part, const SplitPart& next) {

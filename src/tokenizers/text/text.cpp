@@ -11,7 +11,7 @@ namespace attend::tokenizers {
 namespace {
 
 void check_size(std::size_t size) {
-  // Offsets have 32 bits. The given text is limited to far less; only a replacement can blow it up this far.
+  // Offsets have 32 bits. The given text is limited to much less; only a replacement can make it this large.
   if (size > std::numeric_limits<std::int32_t>::max())
     fail("a text must stay below 2 GiB when normalized, this one grows to {} bytes", size);
 }
@@ -32,8 +32,8 @@ NormalizedText::NormalizedText(std::string_view text, TextSpan source, bool alig
 
 void NormalizedText::rewrite(std::span<const unicode::Step> steps, std::size_t dropped) {
   std::size_t begin = 0;
-  // `tokenizers` rewrites from the first byte that stands for something; what was inserted in front of it (by
-  // a regular expression that matches the empty text) stays, and is seen by the rewriting all the same.
+  // `tokenizers` rewrites from the first byte with a source. What was inserted before it (by a regular
+  // expression that matches the empty text) stays, although the rewriting sees it.
   if (aligned_)
     while (begin < alignment_.size() && alignment_[begin].begin == alignment_[begin].end) ++begin;
   splice(begin, text_.size(), steps, dropped);
@@ -54,7 +54,7 @@ void NormalizedText::splice(std::size_t begin, std::size_t end, std::span<const 
   std::vector<TextSpan> alignment(alignment_.begin(),
                                   alignment_.begin() + static_cast<std::ptrdiff_t>(begin));
   alignment.reserve(alignment_.size());
-  std::size_t at = begin;  // how far the old text has been replaced
+  std::size_t at = begin;  // the old text is replaced up to here
   const auto skip = [&] {
     if (at < end) at += unicode::decode(text_.data() + at).size;
   };
@@ -65,8 +65,7 @@ void NormalizedText::splice(std::size_t begin, std::size_t end, std::span<const 
       from = at < alignment_.size() ? alignment_[at] : TextSpan{source_.end, source_.end};
     else if (at > 0)
       from = alignment_[at - 1];
-    for (std::int32_t i = step.change; i <= 0; ++i)
-      skip();  // the code point itself and those dropped with it
+    for (std::int32_t i = step.change; i <= 0; ++i) skip();  // skips the code point and those dropped with it
     append_utf8(text, step.value);
     alignment.resize(text.size(), from);
   }

@@ -1,4 +1,4 @@
-// A text on its way through normalizers and pre-tokenizers, with the way back to where each byte came from.
+// A text in normalizers and pre-tokenizers, with the source of each byte.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -13,12 +13,12 @@
 
 namespace attend::tokenizers {
 
-// A normalized text and, for each of its bytes, the bytes of the given text that it stands for. Every byte of
-// a code point has the same source. Alignment is kept only where somebody will ask for offsets (`aligned`).
+// A normalized text and, for each byte, the bytes of the given text that it stands for. All bytes of a code
+// point have the same source. The alignment is stored only if offsets are requested (`aligned`).
 class NormalizedText {
  public:
   NormalizedText() = default;
-  // All of `text`, which stands at `source` of the given text.
+  // All of `text`, which is the part `source` of the given text.
   NormalizedText(std::string_view text, TextSpan source, bool aligned);
   NormalizedText(std::string text, std::vector<TextSpan> alignment, TextSpan source, bool aligned)
       : text_(std::move(text)), alignment_(std::move(alignment)), source_(source), aligned_(aligned) {}
@@ -26,9 +26,9 @@ class NormalizedText {
   const std::string& text() const { return text_; }
   const std::vector<TextSpan>& alignment() const { return alignment_; }
   bool aligned() const { return aligned_; }
-  TextSpan source() const { return source_; }  // the part of the given text that all of this stands for
+  TextSpan source() const { return source_; }  // the part of the given text that this stands for
 
-  // Replaces the text by what the steps say. `dropped`: code points that are dropped before the first step.
+  // Replaces the text according to the steps. `dropped`: number of code points dropped before the first step.
   void rewrite(std::span<const unicode::Step> steps, std::size_t dropped = 0);
   // Replaces each byte by one byte: no code point may change its size.
   template <class Map>
@@ -72,22 +72,22 @@ void NormalizedText::filter(Keep keep) {
   if (changed) rewrite(steps, dropped);
 }
 
-// A part of a text: a word for the model, or an added token that is not to be looked into.
+// A part of a text: a word for the model, or an added token, which is not divided.
 struct Piece {
   std::uint32_t begin, end;  // bytes of Pieces::text
-  TextSpan source;           // bytes of the given text; kept only where aligned
-  TokenId token = -1;        // of an added token; -1: the model is to tokenize the piece
+  TextSpan source;           // bytes of the given text; valid only if aligned
+  TokenId token = -1;        // of an added token; -1: the model tokenizes the piece
 };
 
-// A text cut into pieces. All pieces lie in one buffer, in order.
+// A text divided into pieces. All pieces are in one buffer, in order.
 class Pieces {
  public:
   std::string text;
-  std::vector<TextSpan> alignment;  // as in NormalizedText; empty where not aligned
+  std::vector<TextSpan> alignment;  // as in NormalizedText; empty if not aligned
   std::vector<Piece> pieces;
   bool aligned = false;
-  // The pieces that are not added tokens stand for their byte-level form (one letter per byte), which is not
-  // written out: BPE reads the bytes as they are.
+  // Pieces that are not added tokens stand for their byte-level form (one letter per byte), which is not
+  // written: BPE reads the bytes directly.
   bool byte_level = false;
 
   void clear(bool keep_alignment);
@@ -99,18 +99,18 @@ class Pieces {
     return {text.data() + piece.begin, piece.end - piece.begin};
   }
   void append(const NormalizedText& part, TokenId token = -1);
-  // The part [begin, end) of `text` as a piece of its own, cut out of `whole`.
+  // The part [begin, end) of `text` as a separate piece, cut out of `whole`.
   Piece cut(const Piece& whole, std::uint32_t begin, std::uint32_t end) const;
   NormalizedText extract(const Piece& piece) const;
 
-  // Cuts every piece that is not an added token: cut_up(view, emit) calls emit(begin, end) with bytes of the
-  // view. Empty parts vanish.
+  // Splits every piece that is not an added token: cut_up(view, emit) calls emit(begin, end) with bytes of
+  // the view. Empty parts are dropped.
   template <class CutUp>
   void split(CutUp cut_up);
   // Rewrites every piece that is not an added token: change(text) alters a NormalizedText.
   template <class Change>
   void rewrite(Change change);
-  // Writes the byte-level form out.
+  // Writes the byte-level form into the text.
   void write_byte_level();
 
  private:

@@ -7,8 +7,8 @@
 
 namespace attend::tokenizers {
 
-// Puts the children of one node after the other where all of them find a free unit. Looking for such a place
-// ends after a fixed number of attempts, with a new block of units: O(n) for n bytes of text, once sorted.
+// Places the children of each node where all of them find a free unit. The search for a place ends after a
+// fixed number of attempts with a new block of units: O(n) for n bytes of text, once sorted.
 class TrieBuilder {
  public:
   TrieBuilder(Trie& trie, std::span<const Trie::Entry> sorted) : units_(trie.units_), entries_(sorted) {
@@ -20,9 +20,9 @@ class TrieBuilder {
 
  private:
   static constexpr std::size_t block = 256;
-  static constexpr int most_attempts = 32;
+  static constexpr int max_attempts = 32;
 
-  // The entries [first, last) share their first `depth` bytes, which lead to the unit; 0: to the root.
+  // The entries [first, last) share their first `depth` bytes, which lead to the unit (0: the root).
   struct Task {
     std::size_t first, last, depth;
     std::uint32_t unit;
@@ -63,10 +63,10 @@ class TrieBuilder {
     return root;
   }
 
-  // Where the children labels_ may lie.
+  // A position for the children labels_.
   std::uint32_t find_place() {
     int attempts = 0;
-    for (std::size_t i = free_.size(); i-- > 0 && attempts < most_attempts;) {
+    for (std::size_t i = free_.size(); i-- > 0 && attempts < max_attempts;) {
       if (units_[free_[i]].label != 0) {
         free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));  // near the end
         continue;
@@ -96,9 +96,9 @@ class TrieBuilder {
 
   std::vector<Trie::Unit>& units_;
   std::span<const Trie::Entry> entries_;
-  std::vector<std::uint32_t> labels_;  // of the children to be placed, ascending
-  std::vector<std::uint32_t> free_;    // units, the newest last; some are no longer free
-  std::vector<bool> is_taken_;         // as a node's `children`
+  std::vector<std::uint32_t> labels_;  // of the children to place, ascending
+  std::vector<std::uint32_t> free_;    // units, the newest last; some may be used by now
+  std::vector<bool> is_taken_;         // by a node's `children`
 };
 
 Trie::Trie(std::vector<Entry> entries) {

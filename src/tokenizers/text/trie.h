@@ -1,6 +1,6 @@
-// A set of texts, each with a value, to be asked which of them begin another text: a double-array trie (Aoe
-// 1989, "An efficient digital search algorithm by using a double-array structure"). A step costs one look-up
-// in a table of 8 bytes per node, so a search is O(m) for texts of at most m bytes.
+// A set of texts with values, to find those that begin another text: a double-array trie (Aoe 1989, "An
+// efficient digital search algorithm by using a double-array structure"). A step is one look-up in a table of
+// 8 bytes per node, so a search is O(m) for texts of at most m bytes.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -17,13 +17,13 @@ class Trie {
     std::string_view text;
     TokenId value;  // 0 to Vocabulary::most_id
   };
-  Trie() = default;  // of no texts
-  // Of entries with the same text the first one counts; the empty text is left out. The texts are not kept.
+  Trie() = default;  // without texts
+  // If entries have the same text, the first one counts; the empty text is ignored. The texts are not stored.
   explicit Trie(std::vector<Entry> entries);
 
-  // Where a text leads to.
+  // The node that a text leads to.
   struct Node {
-    std::uint32_t children = 0;  // where they lie; 0: no text goes on from here
+    std::uint32_t children = 0;  // position of its children; 0: no text continues from here
     TokenId value = -1;          // -1: no text ends here
   };
   Node root() const { return {root_, -1}; }
@@ -52,17 +52,17 @@ class Trie {
  private:
   friend class TrieBuilder;
 
-  // The child by byte b of a node with `children` c is the unit c ^ b, if that has the label of b. No two
-  // nodes have the same c, and none has 0, so that a node without children finds no label there that fits.
+  // The child for byte b of a node with `children` c is the unit c ^ b, if that has the label of b. No two
+  // nodes have the same c, and none has 0, so a node without children finds no matching label there.
   struct Unit {
     std::uint64_t children : 30 = 0;
     std::uint64_t label : 9 = 0;   // 0: free
-    std::uint64_t value : 25 = 0;  // and 1; 0: none
+    std::uint64_t value : 25 = 0;  // the value + 1; 0: none
   };
   static_assert(sizeof(Unit) == 8);
   static std::uint64_t label_of(char byte) { return static_cast<unsigned char>(byte) + std::uint64_t{1}; }
 
-  std::vector<Unit> units_ = std::vector<Unit>(256);  // whole blocks of 256, for any byte to stay inside
+  std::vector<Unit> units_ = std::vector<Unit>(256);  // whole blocks of 256, so that any byte stays inside
   std::uint32_t root_ = 0;
 };
 

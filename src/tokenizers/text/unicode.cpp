@@ -20,7 +20,7 @@ bool in(char32_t c, char32_t first, char32_t last) {
   return first <= c && c <= last;
 }
 
-// BERT's blocks; the gap in front of U+2B920 is in the original too.
+// BERT's blocks; the gap before U+2B920 is in the original too.
 bool is_ideograph(char32_t c) {
   return in(c, 0x4E00, 0x9FFF) || in(c, 0x3400, 0x4DBF) || in(c, 0x20000, 0x2A6DF) ||
          in(c, 0x2A700, 0x2B73F) || in(c, 0x2B740, 0x2B81F) || in(c, 0x2B920, 0x2CEAF) ||
@@ -32,14 +32,13 @@ bool is_white_space(char32_t c) {
          c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-// utf8proc has no Alphabetic property; what it has beyond letters, letter numbers and marks are these.
+// utf8proc has no Alphabetic property; besides letters, letter numbers and marks, these have it.
 bool is_alphabetic_symbol(char32_t c) {
   return in(c, 0x24B6, 0x24E9) || in(c, 0x1F130, 0x1F149) || in(c, 0x1F150, 0x1F169) ||
          in(c, 0x1F170, 0x1F189);
 }
 
-// Digits that are no decimal ones (Numeric_Type=Digit): superscripts, numbers in circles, Ethiopic and the
-// like.
+// Digits that are not decimal (Numeric_Type=Digit): superscripts, numbers in circles, Ethiopic and others.
 constexpr Range other_digits[] = {
     {0xB2, 0xB3},     {0xB9, 0xB9},       {0x1369, 0x1371},   {0x19DA, 0x19DA},   {0x2070, 0x2070},
     {0x2074, 0x2079}, {0x2080, 0x2089},   {0x2460, 0x2468},   {0x2474, 0x247C},   {0x2488, 0x2490},
@@ -86,7 +85,7 @@ std::uint16_t compute_classes(char32_t c) {
       utf8proc_tolower(static_cast<utf8proc_int32_t>(c)) != static_cast<utf8proc_int32_t>(c) || c == 0x130,
       wrong_lowercase);
   set(digit, category == UTF8PROC_CATEGORY_ND || in(c, other_digits));
-  // comb_index tells that the code point takes part in a composition.
+  // comb_index means that the code point takes part in a composition.
   set(unstable,
       c >= 0x80 && (property.decomp_seqindex != UINT16_MAX || property.combining_class != 0 ||
                     property.comb_index != UINT16_MAX || in(c, 0xAC00, 0xD7A3) || in(c, 0x1100, 0x11FF)));
@@ -100,7 +99,7 @@ struct Decomposition {
 };
 
 Decomposition decompose(char32_t c, Form form) {
-  static constexpr Range not_decomposed_by_python[] = {{0x1E030, 0x1E06D}};  // Unicode 15 has added them
+  static constexpr Range not_decomposed_by_python[] = {{0x1E030, 0x1E06D}};  // new in Unicode 15
   const bool compatible = form != Form::nfc && form != Form::nfd;
   const bool stays = form == Form::python_nfkd
                          ? in(c, not_decomposed_by_python)
@@ -120,7 +119,7 @@ Decomposition decompose(char32_t c, Form form) {
   return result;
 }
 
-// The code point that stands for `first` followed by `second`, or 0.
+// The code point for `first` followed by `second`, or 0.
 char32_t compose(char32_t first, char32_t second) {
   if (!is(second, unstable) || in(first, not_decomposed) || in(second, not_decomposed)) return 0;
   utf8proc_int32_t pair[2] = {static_cast<utf8proc_int32_t>(first), static_cast<utf8proc_int32_t>(second)};
@@ -131,13 +130,13 @@ char32_t compose(char32_t first, char32_t second) {
   return in(result, not_decomposed) ? 0 : result;
 }
 
-// Decomposed and in canonical order.
+// Appends the decomposed text in canonical order.
 void append_decomposed(std::string_view text, Form form, std::vector<Step>& steps) {
   struct Ordered {
     Step step;
     int combining_class;
   };
-  std::vector<Ordered> run;  // code points since the last starter, still to be put in order
+  std::vector<Ordered> run;  // code points since the last starter, not yet sorted
   const auto flush = [&] {
     std::stable_sort(run.begin(), run.end(), [](const Ordered& a, const Ordered& b) {
       return a.combining_class < b.combining_class;
@@ -164,11 +163,11 @@ void append_decomposed(std::string_view text, Form form, std::vector<Step>& step
   flush();
 }
 
-// Canonical composition in place. A composed code point replaces all it was made of.
+// Canonical composition in place. A composed code point replaces all of its parts.
 void compose_steps(std::vector<Step>& steps, std::size_t begin) {
   std::size_t kept = begin;
   std::size_t starter = SIZE_MAX;
-  int last_class = -1;  // of the code point kept last behind the starter; -1: none
+  int last_class = -1;  // of the code point last kept after the starter; -1: none
   for (std::size_t i = begin; i < steps.size(); ++i) {
     const Step step = steps[i];
     const int order = combining_class(step.value);
@@ -200,11 +199,11 @@ const std::uint16_t* detail::fill_page(std::size_t page) {
     delete[] filled;  // another thread was first
     return expected;
   }
-  return filled;  // stays until the program ends
+  return filled;  // never freed
 }
 
-// The combining class in Unicode 9, the version of the normal forms: no code point that is not a mark has
-// one.
+// The combining class in Unicode 9, the version of the normal forms: code points that are not marks have
+// none.
 int combining_class(char32_t c) {
   return is(c, mark) ? utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class : 0;
 }

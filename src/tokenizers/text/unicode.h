@@ -1,5 +1,5 @@
-// What tokenization asks about code points. The data are utf8proc's, corrected to the Unicode versions that
-// `tokenizers` 0.22.2 was built with (its parts use four different ones), so that both see the same text.
+// Properties of code points for tokenization. The data are utf8proc's, corrected to the Unicode versions of
+// `tokenizers` 0.22.2 (its parts use four different ones), so that both see the same text.
 #pragma once
 
 #include <atomic>
@@ -20,9 +20,9 @@ enum Class : std::uint16_t {
   nonspacing_mark = 1 << 6,  // Mn
   mark = 1 << 7,             // M
   word = 1 << 8,             // \w
-  ideograph = 1 << 9,        // the CJK blocks that BERT sets apart
-  cased = 1 << 10,           // changes when lower-cased
-  unstable = 1 << 11,        // may change under a normal form: decomposes, composes or is reordered
+  ideograph = 1 << 9,        // the CJK blocks that BERT separates
+  cased = 1 << 10,           // lowercasing changes it
+  unstable = 1 << 11,        // a normal form may change it: it decomposes, composes or is reordered
   digit = 1 << 12,           // Numeric_Type Decimal or Digit: Python's str.isdigit
 };
 
@@ -42,7 +42,7 @@ inline bool is(char32_t c, int wanted) {
   return (classes(c) & wanted) != 0;
 }
 
-// The code point that begins at `at` of valid UTF-8, and its size in bytes.
+// The code point at `at` in valid UTF-8, and its size in bytes.
 struct Decoded {
   char32_t value;
   unsigned size;
@@ -54,7 +54,7 @@ inline Decoded decode(const char* at) {
   if (byte(0) < 0xF0) return {(byte(0) & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F), 3};
   return {(byte(0) & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F), 4};
 }
-// The last code point of valid UTF-8 that is not empty.
+// The last code point of valid, non-empty UTF-8.
 inline Decoded last(std::string_view text) {
   std::size_t at = text.size() - 1;
   while (at > 0 && (text[at] & 0xC0) == 0x80) --at;
@@ -66,20 +66,20 @@ inline unsigned encoded_size(char32_t c) {
 std::size_t count(std::string_view text);  // code points
 bool is_ascii(std::string_view text);
 
-int combining_class(char32_t c);  // 0: it stands for itself
+int combining_class(char32_t c);  // 0: a starter
 
-// One code point of a rewritten text and what it stands for in the text before: 0, it replaces one code
-// point; 1, it is inserted; -n, it replaces one code point and the n that follow are dropped.
+// One code point of a rewritten text and its source in the old text. change 0: it replaces one code point; 1:
+// it is inserted; -n: it replaces one code point, and the following n are dropped.
 struct Step {
   char32_t value;
   std::int32_t change;
 };
 
-// Full lower-casing of one code point: one step, or two (U+0130).
+// Full lowercasing of one code point: one step, or two (U+0130).
 void append_lowercase(char32_t c, std::vector<Step>& steps);
 
-// Normal forms (Unicode Standard Annex #15). python_nfkd: of Unicode 14, as Python 3.11 has it; the others
-// are of 9.
+// Normal forms (Unicode Standard Annex #15). python_nfkd is that of Unicode 14, as in Python 3.11; the others
+// are of Unicode 9.
 enum class Form { nfc, nfd, nfkc, nfkd, python_nfkd };
 void normalize(std::string_view text, Form form, std::vector<Step>& steps);
 

@@ -1,5 +1,5 @@
-// Where tokenizers 0.22.2 and utf8proc 2.8.0 disagree about code points: mostly ones that a newer
-// Unicode added. Written by tests/oracle/make_unicode_corrections.py.
+// Where tokenizers 0.22.2 and utf8proc 2.8.0 disagree about code points: mostly code points of newer Unicode
+// versions. Written by tests/oracle/make_unicode_corrections.py.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// The scripts of code points, as the UnicodeScripts pre-tokenizer of tokenizers 0.22.2 tells them apart.
+// The scripts of code points, as distinguished by the UnicodeScripts pre-tokenizer of tokenizers 0.22.2.
 // Written by tests/oracle/make_unicode_scripts.py.
 #pragma once
 

@@ -25,14 +25,14 @@ std::vector<saidx_t> suffix_array(std::string_view text) {
   return suffixes;
 }
 
-// Suffixes [left, right) of the suffix array begin with the same `size` bytes, and those of no wider range
-// do.
+// The suffixes [left, right) of the suffix array start with the same `size` bytes; those of a wider range do
+// not.
 struct Range {
   std::size_t left, right, size;
 };
 
-// Visits every range of two suffixes or more, with the size of the next wider one: the inner nodes of the
-// suffix tree. Sizes from `limit` on count as `limit`.
+// Visits every range of two or more suffixes, with the size of the next wider range: the inner nodes of the
+// suffix tree. Sizes above `limit` count as `limit`.
 template <class Visit>
 void visit_ranges(std::string_view text, const std::vector<saidx_t>& suffixes, std::size_t limit,
                   Visit visit) {
@@ -47,7 +47,7 @@ void visit_ranges(std::string_view text, const std::vector<saidx_t>& suffixes, s
   struct Open {
     std::size_t left, size;
   };
-  std::vector<Open> open;  // ranges that the next suffix may widen, each within the one before
+  std::vector<Open> open;  // ranges that the next suffix may widen, each inside the one before
   for (std::size_t i = 1; i <= suffixes.size(); ++i) {
     const std::size_t size = i < suffixes.size() ? common(i) : 0;
     std::size_t left = i - 1;
@@ -65,13 +65,13 @@ void visit_ranges(std::string_view text, const std::vector<saidx_t>& suffixes, s
 
 std::vector<Substring> repeated_substrings(std::string_view text, std::uint32_t longest) {
   const std::vector<saidx_t> suffixes = suffix_array(text);
-  const std::size_t limit = (std::size_t{longest} + 1) * 4;  // bytes that are more than `longest` characters
+  const std::size_t limit = (std::size_t{longest} + 1) * 4;  // in bytes: more than `longest` characters
   std::vector<Substring> found;
   visit_ranges(text, suffixes, limit, [&](const Range& range, std::size_t wider) {
     const auto begin = static_cast<std::size_t>(suffixes[range.left]);
     if (!begins_character(text[begin])) return;
     std::size_t size = range.size;
-    // The suffixes may differ in the middle of a character: the range is then that of what lies before it.
+    // The suffixes may differ in the middle of a character: then the range ends before that character.
     while (begin + size < text.size() && !begins_character(text[begin + size])) --size;
     if (size <= wider) return;
     const std::string_view substring = text.substr(begin, size);

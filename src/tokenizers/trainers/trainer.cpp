@@ -28,7 +28,7 @@ Json byte_level(bool add_prefix_space) {
           {"use_regex", true}};
 }
 
-// SentencePiece's usual rules, "nmt_nfkc", as far as components can say them.
+// SentencePiece's default rules, "nmt_nfkc", as closely as components can express them.
 Json sentencepiece_rules(bool lowercase) {
   Json rules = Json::array();
   for (const char* type : {"Nmt", "NFKC", "Lowercase"})
@@ -38,7 +38,7 @@ Json sentencepiece_rules(bool lowercase) {
   return {{"type", "Sequence"}, {"normalizers", rules}};
 }
 
-// Everything but the model: how text is cut up and put together again.
+// Everything except the model: how text is split and joined again.
 struct Surroundings {
   Json normalizer, pre_tokenizer, decoder;
 };
@@ -49,8 +49,8 @@ Surroundings surroundings(const TrainerOptions& options) {
   const bool translation = options.preset == Preset::translation;
   switch (options.model) {
     case Kind::bpe:
-      // A word that begins a sentence is the same token as within it; the space goes away again in the
-      // decoder.
+      // A word at the beginning of a sentence is the same token as within it; the decoder removes the space
+      // again.
       result.pre_tokenizer = byte_level(translation);
       result.decoder = byte_level(translation);
       if (translation)
@@ -90,12 +90,12 @@ BpeResult train_characters(const std::vector<WordCount>& lines,
                            const std::vector<std::string>& special_tokens) {
   BpeTraining training{};
   training.vocabulary_size = SIZE_MAX;
-  training.min_frequency = UINT64_MAX;  // nothing is merged
+  training.min_frequency = UINT64_MAX;  // no merges
   training.special_tokens = special_tokens;
   return train_bpe(lines, training);
 }
 
-// What stands for characters that the model does not know.
+// The token for characters that the model does not know.
 const char* unknown_token(const TrainerOptions& options) {
   return options.preset == Preset::bert ? "[UNK]" : "<unk>";
 }
@@ -127,7 +127,7 @@ Json post_processor(const TrainerOptions& options, const PresetFields& preset, c
   return result;
 }
 
-// The large tables are written as text, a line for each entry.
+// The large tables are written as text, one line per entry.
 std::string model_json(Json fields, const std::string& tables) {
   std::string text = fields.dump();
   text.back() = ',';
@@ -163,7 +163,7 @@ std::string bpe_json(const TrainerOptions& options, const BpeResult& result,
                        {"continuing_subword_prefix", "##"},
                        {"max_input_chars_per_word", 100}},
                       vocabulary);
-  // Byte-level BPE knows every byte; the others know only the characters they have seen.
+  // Byte-level BPE knows every byte; the others know only the characters in the training text.
   const bool unknown = options.model != Kind::bpe && has(special_tokens, "<unk>");
   return model_json(
       {{"type", "BPE"},
@@ -180,7 +180,7 @@ std::string bpe_json(const TrainerOptions& options, const BpeResult& result,
       }));
 }
 
-// The model as JSON, and how many tokens it has.
+// The model as JSON, and its number of tokens.
 struct TrainedModel {
   std::string json;
   std::size_t size;
@@ -215,10 +215,10 @@ TrainedModel train_model(const TrainerOptions& options, const std::vector<WordCo
 
 TrainedTokenizer train_tokenizer(const TrainerOptions& options,
                                  const std::vector<std::filesystem::path>& files) {
-  if (files.empty()) fail("a tokenizer is trained from files, none is given");
+  if (files.empty()) fail("a tokenizer is trained from files, but none was given");
   PresetFields preset = fields_of(options.preset);
   std::vector<std::string> special_tokens = preset.special_tokens;
-  // Without it a Unigram model could not read every text.
+  // Without it, a Unigram model could not read every text.
   if (options.model == Kind::unigram && !has(special_tokens, unknown_token(options)))
     special_tokens.push_back(unknown_token(options));
   for (const std::string& token : options.special_tokens)
@@ -228,9 +228,9 @@ TrainedTokenizer train_tokenizer(const TrainerOptions& options,
   if (options.model == Kind::wordpiece && !has(special_tokens, "[UNK]"))
     fail("wordpiece needs the special token [UNK]: use the preset bert or name it");
   if (options.model == Kind::unigram && options.min_frequency > 0)
-    fail("unigram has no least frequency: it drops what the text misses least");
+    fail("unigram has no minimum frequency: it drops the pieces with the smallest loss");
 
-  // Before the long work: a template that names no special token is an error.
+  // Before the slow work: a template with an unknown special token is an error.
   Json added = added_tokens(special_tokens);
   const Json processor = post_processor(options, preset, added);
 
@@ -249,7 +249,8 @@ TrainedTokenizer train_tokenizer(const TrainerOptions& options,
   of_model.vocabulary_size -= std::min(behind, options.vocabulary_size);
   const TrainedModel model = train_model(of_model, words, special_tokens);
   if (options.model != Kind::character && model.size < of_model.vocabulary_size)
-    inform("the text is only enough for {} tokens, not {}", model.size + behind, options.vocabulary_size);
+    inform("the text is only large enough for {} tokens, not {}", model.size + behind,
+           options.vocabulary_size);
   std::size_t added_id = model.size;
   for (const std::string& token : preset.last_tokens) added.push_back(added_token(token, added_id++));
 
@@ -266,7 +267,7 @@ TrainedTokenizer train_tokenizer(const TrainerOptions& options,
   text += ",\n\"model\":" + model.json + "\n}\n";
 
   trained.config = {{"tokenizer_class", "PreTrainedTokenizerFast"}, {"clean_up_tokenization_spaces", false}};
-  // Without these transformers would switch the prefix space off again, and give every model token types.
+  // Without these, transformers would disable the prefix space again, and pass token types to every model.
   if (options.model == Kind::bpe) trained.config["add_prefix_space"] = options.preset == Preset::translation;
   if (options.preset != Preset::bert && options.preset != Preset::xlnet)
     trained.config["model_input_names"] = {"input_ids", "attention_mask"};

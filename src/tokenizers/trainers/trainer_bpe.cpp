@@ -36,7 +36,7 @@ class BpeTrainer {
     add_alphabet(words);
     add_words(words);
     if (tokens_.size() > training.vocabulary_size)
-      fail("the vocabulary is to have {} tokens, but the special tokens and the characters alone are {}",
+      fail("the vocabulary size is {}, but the special tokens and the characters alone are {}",
            training.vocabulary_size, tokens_.size());
   }
 
@@ -47,7 +47,7 @@ class BpeTrainer {
       Candidate top = queue_.top();
       queue_.pop();
       const std::int64_t count = pairs_[top.pair].count;
-      if (top.count != count) {  // has changed since it was put there
+      if (top.count != count) {  // has changed since it was queued
         top.count = count;
         queue_.push(top);
         continue;
@@ -68,15 +68,15 @@ class BpeTrainer {
   };
   struct PairState {
     std::int64_t count = 0;
-    std::vector<std::uint32_t> words;  // those that got the pair since it was last put in the queue
+    std::vector<std::uint32_t> words;  // those that gained the pair since it was last queued
   };
-  // A pair may be in the queue several times, each time for the words that got it in one step. That is what
-  // `tokenizers` does, and it decides the order of some merges.
+  // A pair may be in the queue several times, each time for the words that gained it in one step.
+  // `tokenizers` does this too, and it determines the order of some merges.
   struct Candidate {
     std::int64_t count;
     Pair pair;
     std::uint32_t places;                           // index into places_
-    bool operator<(const Candidate& other) const {  // the top is the greatest
+    bool operator<(const Candidate& other) const {  // the top is the largest
       return count != other.count ? count < other.count : pair > other.pair;
     }
   };
@@ -97,7 +97,7 @@ class BpeTrainer {
   }
 
   void add_alphabet(const std::vector<WordCount>& words) {
-    std::map<std::string, std::uint64_t> counts;  // UTF-8 sorts as code points do
+    std::map<std::string, std::uint64_t> counts;  // UTF-8 sorts like code points
     std::unordered_map<std::string, std::uint64_t> fast;
     for (const WordCount& word : words)
       for_each_character(
@@ -204,7 +204,7 @@ class BpeTrainer {
     word.size = kept;
   }
 
-  // A pair that was merged in several steps has its last place.
+  // A pair that was merged in several steps keeps its last position.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> kept_merges() const {
     std::unordered_map<Pair, std::size_t, PairHash> last;
     for (std::size_t i = 0; i < merges_.size(); ++i) last[merges_[i]] = i;
@@ -219,7 +219,7 @@ class BpeTrainer {
   const BpeTraining& training_;
   std::vector<std::string> tokens_;
   std::unordered_map<std::string, Symbol> ids_;
-  std::vector<Symbol> symbols_;  // of all words, one after the other; a word shrinks in its place
+  std::vector<Symbol> symbols_;  // of all words, one after another; a word shrinks in place
   std::vector<Word> words_;
   std::unordered_map<Pair, PairState, PairHash> pairs_;
   std::vector<Pair> touched_;  // pairs with new words

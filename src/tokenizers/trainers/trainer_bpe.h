@@ -1,6 +1,6 @@
-// Learns the merges of BPE (Sennrich et al. 2016, arXiv:1508.07909): the most frequent pair of neighbours is
-// joined everywhere, again and again. WordPiece is trained the same way, with a prefix on all but the first
-// character of a word. The result is that of `tokenizers`' BpeTrainer, token for token.
+// Learns the merges of BPE (Sennrich et al. 2016, arXiv:1508.07909): repeatedly joins the most frequent pair
+// of neighbours everywhere. WordPiece is trained the same way, with a prefix on all characters of a word
+// except the first. The result is that of `tokenizers`' BpeTrainer, token for token.
 #pragma once
 
 #include "tokenizers/trainers/word_counter.h"

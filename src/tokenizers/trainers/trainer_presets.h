@@ -1,4 +1,4 @@
-// What families put around the model of their tokenizer: special tokens, their order, their template.
+// What families add to the model of their tokenizer: special tokens, their order, their template.
 #pragma once
 
 #include "tokenizers/trainers/trainer.h"
@@ -6,11 +6,11 @@
 namespace attend::tokenizers {
 
 struct PresetFields {
-  TrainerOptions::Model model;                // what the family's own tokenizers are
-  std::vector<std::string> special_tokens;    // in front of the model's own
+  TrainerOptions::Model model;                // the kind of the family's own tokenizers
+  std::vector<std::string> special_tokens;    // before the model's own
   std::string single, pair;                   // templates; empty: nothing is added
-  Json config;                                // what tokenizer_config.json says
-  std::vector<std::string> last_tokens = {};  // behind the model's own
+  Json config;                                // the contents of tokenizer_config.json
+  std::vector<std::string> last_tokens = {};  // after the model's own
 };
 
 PresetFields fields_of(TrainerOptions::Preset preset);

@@ -17,14 +17,14 @@
 namespace attend::tokenizers {
 namespace {
 
-// SentencePiece's settings, which `tokenizers` has too.
-constexpr std::size_t most_seeds = 1'000'000;
+// SentencePiece's settings, which `tokenizers` uses too.
+constexpr std::size_t max_seeds = 1'000'000;
 constexpr std::uint32_t longest_piece = 16;  // in characters
 constexpr int steps_per_round = 2;           // of expectation maximization between two prunings
 constexpr double kept_per_round = 0.75;
-constexpr double least_expected = 0.5;  // a piece that is expected less often is dropped
+constexpr double min_expected = 0.5;  // pieces that are expected less often are dropped
 
-// The derivative of the logarithm of the gamma function, for x > 0: its asymptotic series about x - 1/2.
+// The derivative of the logarithm of the gamma function, for x > 0: its asymptotic series around x - 1/2.
 double digamma(double x) {
   double result = 0;
   for (; x < 7; ++x) result -= 1 / x;
@@ -41,10 +41,10 @@ class UnigramTrainer {
         target_(training.vocabulary_size + training.vocabulary_size / 10) {
     count_characters();
     if (characters_.empty()) fail("there is no text to train a tokenizer from, only zero bytes");
-    const std::size_t least = characters_.size() + training.special_tokens.size();
-    if (least > training.vocabulary_size)
-      fail("the vocabulary is to have {} tokens, but the special tokens and the characters alone are {}",
-           training.vocabulary_size, least);
+    const std::size_t min = characters_.size() + training.special_tokens.size();
+    if (min > training.vocabulary_size)
+      fail("the vocabulary size is {}, but the special tokens and the characters alone are {}",
+           training.vocabulary_size, min);
   }
 
   std::vector<UnigramPiece> train() {
@@ -84,10 +84,10 @@ class UnigramTrainer {
     return text;
   }
 
-  // The characters, and what occurs in the distinct words at several places: the more places and the longer,
-  // the sooner.
+  // The characters, and substrings with several occurrences in the distinct words; those with more
+  // occurrences and more characters are preferred.
   std::vector<UnigramPiece> seeds() const {
-    std::string text;  // all words, a zero byte behind each and for each character outside the alphabet
+    std::string text;  // all words; zero bytes follow each and replace characters outside the alphabet
     for (const WordCount& word : words_) {
       for (std::size_t at = 0; at < word.word.size();) {
         const auto [c, size] = unicode::decode(word.word.data() + at);
@@ -108,8 +108,8 @@ class UnigramTrainer {
     std::sort(found.begin(), found.end(), [&](const Substring& a, const Substring& b) {
       return weight(a) != weight(b) ? weight(a) > weight(b) : view(a) > view(b);
     });
-    if (by_count_.size() + found.size() > most_seeds)
-      found.resize(most_seeds - std::min(most_seeds, by_count_.size()));
+    if (by_count_.size() + found.size() > max_seeds)
+      found.resize(max_seeds - std::min(max_seeds, by_count_.size()));
 
     std::vector<UnigramPiece> pieces = {{"", 0}};
     double sum = 0;
@@ -127,7 +127,7 @@ class UnigramTrainer {
   // The sum over all words, on all cores, of what add(lattice, word, totals) adds to `totals`, one per piece.
   template <class Add>
   std::vector<double> sum_over_words(const UnigramModel& model, Add add) const {
-    // As many parts whatever the number of threads, added in order, so that the result is always the same.
+    // A fixed number of parts, added in order, so that the result does not depend on the number of threads.
     constexpr std::size_t parts = 16;
     std::vector<std::vector<double>> totals(parts);
     parallel_for(parts, 1, [&](std::size_t part, std::size_t) {
@@ -145,7 +145,7 @@ class UnigramTrainer {
   }
 
   // One step of expectation maximization. The digamma function instead of the logarithm makes rare pieces
-  // rarer still: the mean under a Dirichlet prior (Liang and Klein 2007), and a sparser model.
+  // even rarer: it is the mean under a Dirichlet prior (Liang and Klein 2007), and gives a sparser model.
   std::vector<UnigramPiece> maximize(UnigramModel model) const {
     const std::vector<double> expected = sum_over_words(
         model, [](UnigramLattice& lattice, const WordCount& word, std::vector<double>& totals) {
@@ -154,7 +154,7 @@ class UnigramTrainer {
     std::vector<UnigramPiece> pieces = {{"", 0}};
     double sum = 0;
     for (std::size_t i = unknown_piece + 1; i < model.pieces.size(); ++i) {
-      if (expected[i] < least_expected) continue;
+      if (expected[i] < min_expected) continue;
       pieces.push_back({std::move(model.pieces[i].text), digamma(expected[i])});
       sum += expected[i];
     }
@@ -163,8 +163,8 @@ class UnigramTrainer {
     return pieces;
   }
 
-  // Drops the pieces that the text misses least: each is taken to be replaced, wherever the best cuts have
-  // it, by the best cut of the piece itself.
+  // Drops the pieces with the smallest loss: each is assumed to be replaced, wherever the best segmentations
+  // contain it, by the best segmentation of the piece itself.
   std::vector<UnigramPiece> prune(UnigramModel model) const {
     const std::size_t count = model.pieces.size();
     const std::vector<double> uses = sum_over_words(
@@ -183,11 +183,11 @@ class UnigramTrainer {
       const auto [score, parts] = lattice.best(true);
       if (uses[i] == 0 && !parts.empty()) continue;
       if (parts.empty() || score > piece.score) {
-        kept.push_back(std::move(piece));  // a character, or what is hardly ever more than its parts
+        kept.push_back(std::move(piece));  // a character, or a piece that is almost never more than its parts
         continue;
       }
-      // With the uses of its parts the sum of all uses would grow. By how much follows SentencePiece, which
-      // takes the number of all pieces for that of the parts.
+      // The uses of its parts would increase the sum of all uses. The amount follows SentencePiece, which
+      // uses the number of all pieces instead of that of the parts.
       const double others = std::log(sum + uses[i] * static_cast<double>(count - 1));
       double loss = std::log(uses[i]) - std::log(sum);
       for (const std::uint32_t part : parts) loss -= std::log(uses[part] + uses[i]) - others;
@@ -202,13 +202,13 @@ class UnigramTrainer {
     return kept;
   }
 
-  // Exactly the size that was asked for, with every character, also those that no word needs.
+  // Exactly the requested size, with every character, including those that no word needs.
   std::vector<UnigramPiece> finish(const std::vector<UnigramPiece>& pieces) const {
     std::unordered_set<std::string> known(training_.special_tokens.begin(), training_.special_tokens.end());
-    double least = 0;
+    double min = 0;
     std::map<std::string, double> scores;
     for (std::size_t i = unknown_piece + 1; i < pieces.size(); ++i) {
-      least = std::min(least, pieces[i].score);
+      min = std::min(min, pieces[i].score);
       if (unicode::count(pieces[i].text) == 1) scores.emplace(pieces[i].text, pieces[i].score);
     }
     std::vector<UnigramPiece> chosen;
@@ -217,8 +217,8 @@ class UnigramTrainer {
       const std::string text = text_of(c);
       if (!known.insert(text).second) continue;
       const auto found = scores.find(text);
-      chosen.push_back({text, found != scores.end() ? found->second : least + penalty});
-      if (found == scores.end()) penalty += 0.0001;  // so that no two are alike
+      chosen.push_back({text, found != scores.end() ? found->second : min + penalty});
+      if (found == scores.end()) penalty += 0.0001;  // so that no two are equal
     }
     const std::size_t wanted = training_.vocabulary_size - training_.special_tokens.size();
     for (std::size_t i = unknown_piece + 1; i < pieces.size() && chosen.size() < wanted; ++i)
@@ -233,7 +233,7 @@ class UnigramTrainer {
 
   const std::vector<WordCount>& words_;
   const UnigramTraining& training_;
-  const std::size_t target_;                                  // pieces before the last choice
+  const std::size_t target_;                                  // number of pieces before the final selection
   std::map<char32_t, std::uint64_t> characters_;              // of the alphabet
   std::vector<std::pair<std::uint64_t, char32_t>> by_count_;  // the same, the most frequent first
 };

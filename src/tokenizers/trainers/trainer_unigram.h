@@ -1,8 +1,8 @@
-// Learns the pieces of a Unigram model and their probabilities (Kudo 2018, arXiv:1804.10959): from all
-// frequent substrings, expectation maximization under every way to cut the words; what the text misses least
-// is dropped, until the vocabulary has its size. The result is that of `tokenizers`' UnigramTrainer but for
-// rounding. A pass over words of n bytes together, with pieces of at most m bytes, takes O(n m); there are
-// three for each time that the vocabulary shrinks by a quarter.
+// Learns the pieces of a Unigram model and their probabilities (Kudo 2018, arXiv:1804.10959). It starts from
+// all frequent substrings and applies expectation maximization over all segmentations of the words; pieces
+// with the smallest loss are dropped until the vocabulary has its size. The result is that of `tokenizers`'
+// UnigramTrainer except for rounding. A pass over words with n bytes in total, with pieces of at most m
+// bytes, takes O(n m); there are three passes each time that the vocabulary shrinks by a quarter.
 #pragma once
 
 #include "tokenizers/trainers/word_counter.h"

@@ -7,7 +7,7 @@
 namespace attend::tokenizers {
 namespace {
 
-constexpr double unknown_penalty = 10;  // SentencePiece's, which `tokenizers` has too
+constexpr double unknown_penalty = 10;  // SentencePiece's value, which `tokenizers` uses too
 
 }  // namespace
 
@@ -15,7 +15,7 @@ UnigramModel::UnigramModel(std::vector<UnigramPiece> all) : pieces(std::move(all
   std::vector<Trie::Entry> texts;
   for (std::size_t i = unknown_piece + 1; i < pieces.size(); ++i) {
     texts.push_back({pieces[i].text, static_cast<TokenId>(i)});
-    least_score = std::min(least_score, pieces[i].score);
+    min_score = std::min(min_score, pieces[i].score);
   }
   trie = Trie(std::move(texts));
 }
@@ -27,13 +27,13 @@ void UnigramLattice::set(std::string_view word) {
   for (std::uint32_t at = 0; at < word.size();) {
     groups_.push_back(nodes_.size());
     const unsigned first = unicode::decode(word.data() + at).size;
-    bool single = false;  // a piece for this one character
+    bool single = false;  // whether there is a piece for this one character
     model_.trie.find_prefixes(word.substr(at), [&](std::size_t length, TokenId id) {
       const auto piece = static_cast<std::uint32_t>(id);
       nodes_.push_back({at, at + static_cast<std::uint32_t>(length), piece, model_.pieces[piece].score});
       single = single || length == first;
     });
-    if (!single) nodes_.push_back({at, at + first, unknown_piece, model_.least_score - unknown_penalty});
+    if (!single) nodes_.push_back({at, at + first, unknown_piece, model_.min_score - unknown_penalty});
     at += first;
   }
   groups_.push_back(nodes_.size());

@@ -1,5 +1,5 @@
-// All ways to cut one word into the pieces of a Unigram model (Kudo 2018, arXiv:1804.10959), as training asks
-// for them. For a word of n bytes and pieces of at most m bytes everything here takes O(n m).
+// All segmentations of one word into the pieces of a Unigram model (Kudo 2018, arXiv:1804.10959), for
+// training. For a word of n bytes and pieces of at most m bytes everything here takes O(n m).
 #pragma once
 
 #include "tokenizers/text/trie.h"
@@ -14,12 +14,12 @@
 
 namespace attend::tokenizers {
 
-constexpr std::uint32_t unknown_piece = 0;  // the index of the piece for characters that no piece has
+constexpr std::uint32_t unknown_piece = 0;  // the index of the piece for unknown characters
 
 struct UnigramModel {
   std::vector<UnigramPiece> pieces;
   Trie trie;
-  double least_score = 0;
+  double min_score = 0;
 
   explicit UnigramModel(std::vector<UnigramPiece> all);
 };
@@ -30,12 +30,13 @@ class UnigramLattice {
 
   void set(std::string_view word);
 
-  // Adds to `expected`, by piece, how often it is in the word: over all cuts, weighted by their probabilities
-  // (the forward-backward algorithm).
+  // Adds to `expected`, by piece, its expected number in the word: over all segmentations, weighted by their
+  // probabilities (the forward-backward algorithm).
   void add_expected(double count, std::vector<double>& expected);
 
-  // The score and, from the last to the first, the pieces of the most probable cut (Viterbi's algorithm);
-  // `parts`: of those into two pieces or more, of which there may be none. Valid until the next call.
+  // The score and, from the last to the first, the pieces of the most probable segmentation (Viterbi's
+  // algorithm); `parts`: of those with two or more pieces, of which there may be none. Valid until the next
+  // call.
   struct Cut {
     double score;
     std::span<const std::uint32_t> pieces;
@@ -47,17 +48,17 @@ class UnigramLattice {
   class LogSum {
    public:
     void add(double term) {
-      if (term <= most_) {
-        sum_ += std::exp(term - most_);
+      if (term <= max_) {
+        sum_ += std::exp(term - max_);
       } else {
-        sum_ = sum_ * std::exp(most_ - term) + 1;
-        most_ = term;
+        sum_ = sum_ * std::exp(max_ - term) + 1;
+        max_ = term;
       }
     }
-    double value() const { return most_ + std::log(sum_); }
+    double value() const { return max_ + std::log(sum_); }
 
    private:
-    double most_ = -std::numeric_limits<double>::infinity(), sum_ = 0;
+    double max_ = -std::numeric_limits<double>::infinity(), sum_ = 0;
   };
   struct Node {
     std::uint32_t begin, end, piece;
@@ -71,9 +72,9 @@ class UnigramLattice {
   const UnigramModel& model_;
   std::size_t size_ = 0;
   std::vector<Node> nodes_;              // by begin
-  std::vector<std::size_t> groups_;      // where the nodes of each begin stand in nodes_, and behind the last
+  std::vector<std::size_t> groups_;      // indices in nodes_ of the first node of each begin, and the end
   std::vector<LogSum> sums_;             // by byte of the word
-  std::vector<double> before_, behind_;  // logarithms: of all ways to reach a byte, and from there the end
+  std::vector<double> before_, behind_;  // logarithms: over all ways to a byte, and from it to the end
   std::vector<Best> best_;
   std::vector<std::uint32_t> path_;
 };

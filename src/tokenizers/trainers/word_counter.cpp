@@ -24,7 +24,7 @@ struct Hash {
 using Counts = std::unordered_map<std::string, std::uint64_t, Hash, std::equal_to<>>;
 
 constexpr std::size_t block_size = std::size_t{1} << 24;
-constexpr std::size_t most_line = std::size_t{1} << 27;
+constexpr std::size_t max_line = std::size_t{1} << 27;
 
 class Counter {
  public:
@@ -70,7 +70,7 @@ std::vector<WordCount> count_words(const std::vector<std::filesystem::path>& fil
     if (error) fail("{}: {}", file.string(), error.message());
   }
   Progress progress("counting words", total, "bytes");
-  std::vector<std::unique_ptr<Counter>> counters;  // one per thread at work; those in `idle` wait for work
+  std::vector<std::unique_ptr<Counter>> counters;  // one per working thread; those in `idle` are unused
   std::vector<Counter*> idle;
   std::mutex mutex;
   for (const auto& path : files) {
@@ -87,7 +87,7 @@ std::vector<WordCount> count_words(const std::vector<std::filesystem::path>& fil
       const auto got = static_cast<std::size_t>(file.gcount());
       block.resize(kept + got);
       done += got;
-      // Whole lines; the rest waits for the next block.
+      // Whole lines; the rest is kept for the next block.
       const std::size_t end = file ? block.rfind('\n') + 1 : block.size();
       std::vector<std::string_view> lines;
       for (std::size_t begin = 0; begin < end;) {
@@ -95,8 +95,8 @@ std::vector<WordCount> count_words(const std::vector<std::filesystem::path>& fil
         lines.push_back(std::string_view(block).substr(begin, next - begin));
         begin = next;
       }
-      if (block.size() - end > most_line)
-        fail("{}, line {}: longer than {} bytes", path.string(), line_number + lines.size() + 1, most_line);
+      if (block.size() - end > max_line)
+        fail("{}, line {}: longer than {} bytes", path.string(), line_number + lines.size() + 1, max_line);
       parallel_for(lines.size(), 512, [&](std::size_t first, std::size_t last) {
         Counter* counter;
         {

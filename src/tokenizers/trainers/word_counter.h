@@ -1,4 +1,4 @@
-// How often each word occurs in files: the input of the trainers.
+// Counts the words in files: the input of the trainers.
 #pragma once
 
 #include "tokenizers/steps/normalizer.h"
@@ -17,8 +17,8 @@ struct WordCount {
   std::uint64_t count;
 };
 
-// Each line with its line end is a text of its own, normalized and cut up; no normalizer or pre-tokenizer
-// where null. Words come in the order of their bytes.
+// Each line with its line end is a separate text, which is normalized and split; a null normalizer or
+// pre-tokenizer does nothing. The words are sorted by their bytes.
 std::vector<WordCount> count_words(const std::vector<std::filesystem::path>& files,
                                    const Normalizer* normalizer, const PreTokenizer* pre_tokenizer);
 

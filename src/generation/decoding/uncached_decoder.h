@@ -7,9 +7,9 @@
 
 namespace attend {
 
-class RereadingDecoder : public Decoder {
+class UncachedDecoder : public Decoder {
  public:
-  explicit RereadingDecoder(const PretrainedModel& model);
+  explicit UncachedDecoder(const PretrainedModel& model);
 
   void check(const Prompt& prompt) const override;
   std::vector<Sequence> add(std::span<const Prompt* const> prompts) override;
@@ -23,11 +23,11 @@ class RereadingDecoder : public Decoder {
  private:
   struct Text {
     std::vector<std::int64_t> tokens;
-    std::vector<Tensor> past;  // per layer [M, d]; empty: nothing is kept, or nothing has been read
+    std::vector<Tensor> past;  // per layer [M, d]; empty: nothing is stored, or nothing was read
     bool used = false;
     std::optional<std::int64_t> adapter = {};
   };
-  // Texts whose next tokens can be read together: as many of them, behind as much, with one adapter.
+  // Texts whose next tokens can be read together: as many tokens, with as long a past, and the same adapter.
   using Group = std::vector<std::size_t>;
 
   const StackSpec& stack() const { return top()->spec(); }
@@ -37,7 +37,7 @@ class RereadingDecoder : public Decoder {
   Tensor read_behind_past(Transformer& network, std::span<Text* const> texts, Pass& pass) const;
 
   PretrainedModel model_;
-  Transformer network_;  // of which all that the model has agree in what is asked of it
+  Transformer network_;  // all networks of the model agree in what is used of it
   std::vector<Text> texts_;
 };
 

@@ -1,4 +1,4 @@
-#include "generation/decoding/rereading_decoder.h"
+#include "generation/decoding/uncached_decoder.h"
 
 #include "nn/memories.h"
 #include "nn/two_streams.h"
@@ -7,9 +7,9 @@
 
 namespace attend {
 
-RereadingDecoder::RereadingDecoder(const PretrainedModel& model) : model_(model), network_(model.network()) {}
+UncachedDecoder::UncachedDecoder(const PretrainedModel& model) : model_(model), network_(model.network()) {}
 
-void RereadingDecoder::check(const Prompt& prompt) const {
+void UncachedDecoder::check(const Prompt& prompt) const {
   const auto length = static_cast<std::int64_t>(prompt.ids.size());
   if (length == 0) fail("the prompt has no tokens");
   if (room(length) < 1)
@@ -17,12 +17,12 @@ void RereadingDecoder::check(const Prompt& prompt) const {
          length, top()->max_positions());
 }
 
-// The mask stands in the place of the next token.
-std::int64_t RereadingDecoder::room(std::int64_t first) const {
+// The mask takes the place of the next token.
+std::int64_t UncachedDecoder::room(std::int64_t first) const {
   return top()->max_positions() - first + (network_->spec().appended_mask ? 0 : 1);
 }
 
-std::vector<Decoder::Sequence> RereadingDecoder::add(std::span<const Prompt* const> prompts) {
+std::vector<Decoder::Sequence> UncachedDecoder::add(std::span<const Prompt* const> prompts) {
   std::vector<Sequence> sequences;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     const auto free = std::ranges::find_if(texts_, [](const Text& text) { return !text.used; });
@@ -33,25 +33,25 @@ std::vector<Decoder::Sequence> RereadingDecoder::add(std::span<const Prompt* con
   return sequences;
 }
 
-Decoder::Sequence RereadingDecoder::fork(Sequence sequence) {
-  const Text text = texts_[sequence];  // the tensors are shared, for they never change
+Decoder::Sequence UncachedDecoder::fork(Sequence sequence) {
+  const Text text = texts_[sequence];  // the tensors are shared, because they never change
   const Sequence copy = add(std::vector<const Prompt*>{nullptr}).front();
   texts_[copy] = text;
   return copy;
 }
 
-void RereadingDecoder::release(Sequence sequence) {
+void UncachedDecoder::release(Sequence sequence) {
   texts_[sequence] = {};
 }
 
-// Of a text whose past is kept, XLNet reads the last two tokens again, Transformer-XL only the new one; of
-// others everything.
-std::vector<std::int64_t> RereadingDecoder::unread(const Text& text) const {
+// If past states are stored, XLNet reads the last two tokens again, Transformer-XL only the new one;
+// otherwise everything is read.
+std::vector<std::int64_t> UncachedDecoder::unread(const Text& text) const {
   if (text.past.empty()) return text.tokens;
   return {text.tokens.end() - (stack().two_streams ? 2 : 1), text.tokens.end()};
 }
 
-Tensor RereadingDecoder::step(std::span<const Feed> feeds) {
+Tensor UncachedDecoder::step(std::span<const Feed> feeds) {
   std::map<std::tuple<std::size_t, std::int64_t, std::optional<std::int64_t>>, Group> groups;
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     Text& text = texts_[feeds[i].sequence];
@@ -77,15 +77,14 @@ Tensor RereadingDecoder::step(std::span<const Feed> feeds) {
   return scores;
 }
 
-Tensor RereadingDecoder::read_with_mask(Transformer& network, std::span<Text* const> texts,
-                                        Pass& pass) const {
+Tensor UncachedDecoder::read_with_mask(Transformer& network, std::span<Text* const> texts, Pass& pass) const {
   const AppendedMask& mask = *network->spec().appended_mask;
   std::vector<std::vector<std::int64_t>> sequences;
   Tensor complete = ops::ones({static_cast<std::int64_t>(texts.size()), 1});
   for (std::size_t i = 0; i < texts.size(); ++i) {
     sequences.push_back(texts[i]->tokens);
     sequences.back().push_back(mask.id);
-    // A text is taken to be as long as it has tokens that are no padding; what lies behind is zero.
+    // The length of a text is its number of tokens that are not padding; later rows are zero.
     const auto padding = std::ranges::count(sequences.back(), stack().embeddings.padding_id);
     if (padding > 0) complete[static_cast<std::int64_t>(i)].zero_();
   }
@@ -95,8 +94,8 @@ Tensor RereadingDecoder::read_with_mask(Transformer& network, std::span<Text* co
   return hidden.index_select(0, batch.offsets.last_rows()) * complete.to(hidden.type());
 }
 
-Tensor RereadingDecoder::read_behind_past(Transformer& network, std::span<Text* const> texts,
-                                          Pass& pass) const {
+Tensor UncachedDecoder::read_behind_past(Transformer& network, std::span<Text* const> texts,
+                                         Pass& pass) const {
   const bool streams = stack().two_streams;
   const auto B = static_cast<std::int64_t>(texts.size());
   const auto n = static_cast<std::int64_t>(unread(*texts[0]).size());
@@ -104,7 +103,7 @@ Tensor RereadingDecoder::read_behind_past(Transformer& network, std::span<Text* 
   std::vector<std::int64_t> ids;
   for (const Text* text : texts) {
     for (const std::int64_t id : unread(*text)) ids.push_back(id);
-    if (streams) ids.push_back(0);  // the place of the next token, which asks and is not seen
+    if (streams) ids.push_back(0);  // the position of the next token, which queries but is not visible
   }
   const std::int64_t rows = n + (streams ? 1 : 0);
   TokenBatch batch{ops::tensor(ids, kLong),
@@ -120,10 +119,10 @@ Tensor RereadingDecoder::read_behind_past(Transformer& network, std::span<Text* 
   if (streams) {
     batch.predicted = ops::arange(rows).eq(n).repeat({B});
     const std::int64_t M = batch.past.empty() ? 0 : batch.past.front().size(1);
-    auto visible = std::make_shared<VisibleRows>();
+    auto visible = std::make_shared<KeyMask>();
     visible->first.assign(B, 0);
     visible->count.assign(B, n);
-    // The place of the next token is a row that looks as one of the text would, and no key.
+    // The row of the next token sees what a row of the text would see, but is no key.
     const Tensor hidden = always_hidden(stack(), rows, M).narrow(1, 0, M + n);
     visible->own.assign(B, {hidden.to(kFloat) * -1e30, ops::arange(M, M + rows), {}});
     batch.visible = std::move(visible);
@@ -142,7 +141,7 @@ Tensor RereadingDecoder::read_behind_past(Transformer& network, std::span<Text* 
         std::vector<Tensor>& past = texts[b]->past;
         if (past.size() < layers) past.push_back(ops::zeros({empty, read.size(2)}));
         const Tensor kept = next_memory(past[layer].unsqueeze(0), read, stack())[0];
-        // XLNet will read its last token again, and in its memory the asking row counts too.
+        // XLNet will read its last token again, and its memory also contains the query row.
         past[layer] = kept.narrow(0, 0, std::max<std::int64_t>(0, kept.size(0) - (streams ? 2 : 0)));
       }
   }
