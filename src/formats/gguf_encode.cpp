@@ -18,17 +18,12 @@ using Encode = void (*)(const float* from, std::byte* to);  // of one block
 
 constexpr std::size_t values = 32;  // in a block
 
-void put_half(float number, std::byte* to) {
-  const std::uint16_t bits = to_float16(number);
-  std::memcpy(to, &bits, sizeof bits);
-}
-
 void encode_f32(const float* from, std::byte* to) {
   std::memcpy(to, from, sizeof *from);
 }
 
 void encode_f16(const float* from, std::byte* to) {
-  put_half(*from, to);
+  put_float16(*from, to);
 }
 
 // The largest magnitude becomes 127 or -127.
@@ -36,7 +31,7 @@ void encode_q8_0(const float* from, std::byte* to) {
   float max = 0;
   for (std::size_t i = 0; i < values; ++i) max = std::max(max, std::abs(from[i]));
   const float scale = max / 127, inverse = scale == 0 ? 0 : 1 / scale;
-  put_half(scale, to);
+  put_float16(scale, to);
   for (std::size_t i = 0; i < values; ++i)
     to[2 + i] = static_cast<std::byte>(static_cast<std::int8_t>(std::round(from[i] * inverse)));
 }
@@ -47,7 +42,7 @@ void encode_q4_0(const float* from, std::byte* to) {
   for (std::size_t i = 0; i < values; ++i)
     if (std::abs(from[i]) > std::abs(farthest)) farthest = from[i];
   const float scale = farthest / -8, inverse = scale == 0 ? 0 : 1 / scale;
-  put_half(scale, to);
+  put_float16(scale, to);
   const auto level = [&](float number) {
     const double moved = double{number} * double{inverse} + 8.5;
     return static_cast<unsigned>(std::clamp(moved, 0.0, 15.0));
@@ -62,7 +57,7 @@ void encode_q5_0(const float* from, std::byte* to) {
   for (std::size_t i = 0; i < values; ++i)
     if (std::abs(from[i]) > std::abs(farthest)) farthest = from[i];
   const float scale = farthest / -16, inverse = scale == 0 ? 0 : 1 / scale;
-  put_half(scale, to);
+  put_float16(scale, to);
   std::uint32_t fifth = 0;
   const auto level = [&](std::size_t i) {
     const auto all = static_cast<unsigned>(std::clamp(from[i] * inverse + 16.5F, 0.0F, 31.0F));
@@ -98,6 +93,11 @@ std::uint16_t to_float16(float number) {
   }
   const std::uint32_t rounded = magnitude + 0xFFFU + (magnitude >> 13 & 1U);  // ties to even
   return static_cast<std::uint16_t>(sign | ((rounded - (112U << 23)) >> 13));
+}
+
+void put_float16(float number, std::byte* to) {
+  const std::uint16_t bits = to_float16(number);
+  std::memcpy(to, &bits, sizeof bits);
 }
 
 const BlockType* find_encoded_type(std::string_view name) {

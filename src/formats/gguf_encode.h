@@ -19,5 +19,6 @@ std::vector<std::byte> encode_blocks(const BlockType& type, std::span<const floa
 
 // The nearest float16; infinite beyond its range.
 std::uint16_t to_float16(float number);
+void put_float16(float number, std::byte* to);
 
 }  // namespace attend

@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::size_t kBlock = 256;
 
-void put_half(float number, std::byte* to) {
-  const std::uint16_t bits = to_float16(number);
-  std::memcpy(to, &bits, sizeof bits);
-}
-
 // As a reader of the block gets it back.
 float as_half(float number) {
   return from_float16(to_float16(number));
@@ -136,8 +131,8 @@ void encode_q4_k(const float* from, std::byte* to) {
     max_minimum = std::max(max_minimum, lines[g].minimum);
   }
   const float scale = as_half(max_scale / 63), minimum = as_half(max_minimum / 63);
-  put_half(scale, to);
-  put_half(minimum, to + 2);
+  put_float16(scale, to);
+  put_float16(minimum, to + 2);
   std::array<int, 8> scales{}, minimums{};
   for (std::size_t g = 0; g < 8; ++g) {
     scales[g] = scale > 0 ? nearest(lines[g].scale / scale, 0, 63) : 0;
@@ -161,7 +156,7 @@ void encode_q6_k(const float* from, std::byte* to) {
     if (std::abs(scales[g]) > std::abs(farthest)) farthest = scales[g];
   }
   const float whole = as_half(farthest / -128);
-  put_half(whole, to + 208);
+  put_float16(whole, to + 208);
   std::memset(to, 0, 192);
   for (std::size_t i = 0; i < kBlock; ++i) {
     const int of_group = whole == 0 ? 0 : nearest(scales[i / 16] / whole, -128, 127);
