@@ -1,7 +1,8 @@
 // Models in GGUF files against the originals with the same weights (tests/oracle/check_gguf.py).
+#include "formats/gguf.h"
+
 #include "base/file.h"
 #include "expect_error.h"
-#include "formats/gguf.h"
 #include "models/gguf_export.h"
 #include "models/golden.h"
 #include "temporary_directory.h"

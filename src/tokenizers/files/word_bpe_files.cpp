@@ -135,8 +135,8 @@ TokenizerJson read_blenderbot_small(BpeFiles files) {
   const auto replace = [](const char* kind, const char* from, const char* to) {
     return Json{{"type", "Replace"}, {"pattern", {{kind, from}}}, {"content", to}};
   };
-  Json steps = Json::array(
-      {replace("Regex", R"((?<=[^\s'])\n)", " __newln__ "), replace("String", "'", " ' ")});
+  Json steps =
+      Json::array({replace("Regex", R"((?<=[^\s'])\n)", " __newln__ "), replace("String", "'", " ' ")});
   for (const char* mark : {".", ",", "!", "?", "(", ")"})
     steps.push_back(replace("String", mark, (std::string(" ") + mark).c_str()));
   std::vector<std::unique_ptr<Normalizer>> normalizers;
