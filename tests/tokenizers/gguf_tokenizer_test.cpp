@@ -23,6 +23,22 @@ TEST_P(GgufTokenizer, GivesTheOriginalsIds) {
         << text.at("text");
 }
 
+// The library tokenizers rejects a step "ByteLevel" without these fields.
+void expect_complete_byte_level(const Json& part) {
+  if (part.is_object() && part.value("type", "") == "ByteLevel")
+    for (const char* const field : {"add_prefix_space", "trim_offsets"})
+      EXPECT_TRUE(part.contains(field)) << part;
+  if (part.is_structured())
+    for (const Json& each : part) expect_complete_byte_level(each);
+}
+
+TEST_P(GgufTokenizer, IsWrittenWithAllFieldsOfItsSteps) {
+  const Json written = parse_json(
+      Tokenizer::from_file((test_data() / "gguf" / GetParam()).string() + ".gguf").to_json(), "written");
+  for (const char* const step : {"normalizer", "pre_tokenizer", "post_processor", "decoder"})
+    if (written.contains(step)) expect_complete_byte_level(written.at(step));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, GgufTokenizer,
                          testing::Values("gpt2", "gptj", "bert", "t5", "llama-3", "gemma3", "gptneox"));
 

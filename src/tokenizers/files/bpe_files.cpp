@@ -116,8 +116,7 @@ TokenizerJson read_gpt2(BpeFiles files) {
   const bool begins = files.config.fields().flag({"add_bos_token"}, false);
   const std::string& begin = files.tokens.at("bos_token");
   return read_byte_level(files, [&](const Json& added) {
-    return begins ? template_processor(begin + " $A", begin + " $A $B:1", added)
-                  : Json{{"type", "ByteLevel"}, {"trim_offsets", false}};
+    return begins ? template_processor(begin + " $A", begin + " $A $B:1", added) : byte_level_offsets();
   });
 }
 
@@ -154,6 +153,10 @@ TokenizerJson read_blenderbot(BpeFiles files) {
 }
 
 }  // namespace
+
+Json byte_level_offsets() {
+  return {{"type", "ByteLevel"}, {"add_prefix_space", true}, {"trim_offsets", false}, {"use_regex", true}};
+}
 
 TokenizerJson byte_level_bpe(ModelTables tables, const Json& added_tokens, Json post_processor,
                              bool add_prefix_space) {

@@ -10,6 +10,9 @@ namespace attend::tokenizers {
 
 TokenizerJson read_bpe_files(const std::filesystem::path& directory);
 
+// A post-processor that only moves offsets. The library tokenizers reads none without all of these fields.
+Json byte_level_offsets();
+
 // GPT-2's byte-level BPE as in a tokenizer.json; `tables` include the merges.
 TokenizerJson byte_level_bpe(ModelTables tables, const Json& added_tokens, Json post_processor,
                              bool add_prefix_space);

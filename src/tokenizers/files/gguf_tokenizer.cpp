@@ -83,7 +83,7 @@ TokenizerJson read_gpt2(const Gguf& gguf, const TokenizerConfig& config) {
                     end = wanted("add_eos_token", "eos_token", false);
   Json post_processor =
       begin.empty() && end.empty()
-          ? Json{{"type", "ByteLevel"}, {"trim_offsets", false}}
+          ? byte_level_offsets()
           : template_processor(begin + "$A" + end, begin + "$A" + end + " $B:1", list, &tables.vocabulary);
   TokenizerJson result = byte_level_bpe(std::move(tables), list, std::move(post_processor),
                                         gguf.metadata().flag({"tokenizer.ggml.add_space_prefix"}, false));
