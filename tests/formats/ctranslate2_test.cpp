@@ -161,7 +161,7 @@ TEST(CTranslate2, NamesWhatIsWrong) {
   expect(Writer().begin(2).variable("a", {}, 1, 1).variable("b", {}, 1, 1).aliases({{"a", "b"}}),
          "with this name exists already");
   expect(one().aliases({}).number('x'),
-         "expected the end of the file behind 1 variables and 0 aliases, found 1");
+         "expected the end of the file after 1 variables and 0 aliases, found 1");
   EXPECT_TRUE(parse(one().aliases({{"b", "a"}, {"c", "b"}}).bytes).are_one("a", "c"));
 }
 

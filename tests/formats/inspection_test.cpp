@@ -90,7 +90,7 @@ TEST_F(InspectionTest, ReportsUnusualValues) {
             (Remarks{"config.json has no model_type", "config.json names no architecture",
                      "config.json requires its own Python code (auto_map)",
                      "the weights are quantized (quantization_config)", "no tensor has vocab_size (2) rows",
-                     "the tokenizer knows 3 tokens, more than vocab_size (2)",
+                     "the tokenizer has 3 tokens, more than vocab_size (2)",
                      "model.safetensors is read; model.safetensors.index.json is not",
                      "pytorch_model.bin is not read, because there is a model.safetensors",
                      "there is an adapter (adapter_config.json), which --adapter applies",

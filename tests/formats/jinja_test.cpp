@@ -37,7 +37,7 @@ TEST(Jinja, NamesThePlaceOfAnError) {
   EXPECT_EQ(refusal("{% do x %}"), cannot + "line 1: expected a statement, found 'do'");
   EXPECT_EQ(refusal("{% include 'x' %}"),
             cannot +
-                "line 1: expected a template that is whole, found {% include %}, "
+                "line 1: expected a template in one file, found {% include %}, "
                 "which reads another file");
   EXPECT_EQ(refusal("\n{{ x | nothing }}"), "template: line 2: there is no filter 'nothing'");
   EXPECT_EQ(refusal("\n{{ x is odder }}"), "template: line 2: there is no test 'odder'");

@@ -105,7 +105,7 @@ TEST_F(ModelDirectoryTest, RefusesShardsThatDoNotMatchTheIndex) {
   EXPECT_TRUE(contains(error(R"({"c": "one.safetensors"})"),
                        "index.json: weight_map: tensor \"c\" is not in one.safetensors"));
   EXPECT_TRUE(contains(error(R"({"a": "one.safetensors", "c": "two.safetensors"})"),
-                       "two.safetensors: tensor \"b\" is in one.safetensors too"));
+                       "two.safetensors: tensor \"b\" is also in one.safetensors"));
   EXPECT_TRUE(contains(error(R"({"a": 7})"), "weight_map: \"a\": expected the name of a file, found 7"));
   EXPECT_TRUE(contains(error("[]"), "weight_map: expected a JSON object, found []"));
   write("model.safetensors.index.json", "{}");

@@ -139,8 +139,8 @@ TEST_F(Safetensors, RefusesOffsetsThatDoNotFit) {
   EXPECT_EQ(error_with_header(R"({"x":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}})", 7),
             "the tensors take 8 bytes, but the file has 7 bytes of data: it is cut off");
   EXPECT_EQ(error_with_header(R"({"x":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}})", 9),
-            "the tensors take 8 bytes, but the file holds 9 bytes of data");
-  EXPECT_EQ(error_with_header("{}", 1), "the tensors take 0 bytes, but the file holds 1 bytes of data");
+            "the tensors take 8 bytes, but the file has 9 bytes of data");
+  EXPECT_EQ(error_with_header("{}", 1), "the tensors take 0 bytes, but the file has 1 bytes of data");
 }
 
 TEST_F(Safetensors, RefusesOverlapsHolesAndDoubles) {

@@ -84,7 +84,7 @@ TEST(PackedMatrix, RefusesWhatItCannotHold) {
   EXPECT_ERROR("weights as float16: a matrix contains 70000",
                PackedMatrix::make(ops::full({2, 2}, 7e4, kFloat), WeightFormat::float16));
   const auto matrix = PackedMatrix::make(ops::randn({3, 3}), WeightFormat::int8);
-  EXPECT_ERROR("expected float32 rows of 3 numbers",
+  EXPECT_ERROR("expects float32 rows of 3 numbers",
                matrix->multiply(ops::randn({2, 4}), {}, Activation::none, {}));
   EXPECT_ERROR("weights int9: expected float32", weight_format("int9"));
 }
@@ -231,7 +231,7 @@ TEST(LowPrecision, RefusesBrokenStoredMatrices) {
     if (format == WeightFormat::int4) broken["_step"] = broken["_step"].clone().fill_(17);
     if (format == WeightFormat::int4) broken["_start"] = broken["_start"].clone().fill_(0);
     EXPECT_ERROR(format == WeightFormat::int8 ? "expected integers from -127 to 127, found -128"
-                                              : "15 times the step 17 from 0 on is none of the integers",
+                                              : "15 times the step 17 plus the start 0 is not between -127 and 127",
                  PackedMatrix::restore(broken, 20, 70, format));
   }
 }

@@ -151,9 +151,9 @@ TEST(TwoStreams, RefuseNumbersThatDoNotFit) {
     change(text);
     return std::vector<PermutedText>{some_text(true), text};
   };
-  EXPECT_ERROR("for each of 5 tokens; found 4 and 5",
+  EXPECT_ERROR("for each of 5 tokens, and types for all or none; found 4 and 5",
                two_streams(with([](PermutedText& t) { t.order.pop_back(); })));
-  EXPECT_ERROR("for each of 5 tokens; found 5 and 4",
+  EXPECT_ERROR("for each of 5 tokens, and types for all or none; found 5 and 4",
                two_streams(with([](PermutedText& t) { t.types.pop_back(); })));
   EXPECT_ERROR("text 1: expected types for all texts or for none",
                two_streams(with([](PermutedText& t) { t.types.clear(); })));

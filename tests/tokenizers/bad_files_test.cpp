@@ -168,7 +168,7 @@ TEST(BadOptions, TruncationThatLeavesNoRoomIsAnError) {
   EXPECT_ERROR("max_length is 1, but the special tokens alone are 2",
                tokenizer.encode("a b c"));  // [CLS] and [SEP] are two
   tokenizer.truncation() = Truncation{.max_length = 4, .stride = 2};
-  EXPECT_ERROR("the stride 2 must be below the length", tokenizer.encode("the lamp is off"));
+  EXPECT_ERROR("the stride 2 must be smaller than the length", tokenizer.encode("the lamp is off"));
   tokenizer.truncation() = Truncation{.strategy = Truncation::Strategy::only_second, .max_length = 4};
   EXPECT_ERROR("only_second needs a second text", tokenizer.encode("the lamp is off"));
 }

@@ -39,7 +39,7 @@ void check_generates(const PretrainedModel& model) {
          model.config().source(), model.architecture());
   if (model.cache_format() == CacheFormat::float32) return;
   if (lacks_kv_cache(network->spec()))
-    fail("{}: {} reads its text again instead of keeping keys and values: there is no cache to be {}",
+    fail("{}: {} has no KV cache that could be {}: it reads its text again in each step",
          model.config().source(), model.architecture(), name(model.cache_format()));
   if (!on_kernels(network->decoder->embeddings->tokens))
     fail("{}: a cache of {} is for models in float32 on the CPU", model.config().source(),
