@@ -33,7 +33,8 @@ threads = 1
 timeout = 60
 TOML
 
-port=$((20000 + $$ % 20000))
+# Below the ports that the system gives to connections (from 32768).
+port=$((10000 + $$ % 20000))
 # start COUNT RANK OUTPUT STEPS [OPTION...]: one process of COUNT in the background; its number is in $!.
 start() {
   RANK=$2 WORLD_SIZE=$1 LOCAL_RANK=$2 LOCAL_WORLD_SIZE=$1 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \

@@ -23,13 +23,18 @@ namespace {
 using Milliseconds = std::chrono::milliseconds;
 using StoreHandle = c10::intrusive_ptr<c10d::Store>;
 
-// Reports torch's errors without the addresses of its functions.
+// What torch's error says, without the addresses of its functions, which some errors have in their text too.
+std::string plain_text(const c10::Error& error) {
+  const std::string text = error.what_without_backtrace();
+  return text.substr(0, text.find("\nException raised from"));
+}
+
 template <class Work>
 auto plainly(const Work& work) {
   try {
     return work();
   } catch (const c10::Error& error) {
-    throw std::runtime_error(error.what_without_backtrace());
+    throw std::runtime_error(plain_text(error));
   }
 }
 
@@ -44,7 +49,7 @@ StoreHandle open_tcp_store(const ProcessPlace& place, bool server, Milliseconds 
         "attend/" + place.attempt, c10::make_intrusive<c10d::TCPStore>(place.address, options));
   } catch (const c10::Error& error) {
     const std::string where = place.address + ":" + std::to_string(place.port);
-    const std::string why = error.what_without_backtrace();
+    const std::string why = plain_text(error);
     if (server && why.find("EADDRINUSE") != std::string::npos)
       throw std::runtime_error("rank 0 cannot open port " + std::to_string(place.port) +
                                ", which another program uses; set MASTER_PORT to a free one");
@@ -173,9 +178,8 @@ extern "C" ATTEND_API const char* attend_engine_torch_version() {
 }
 
 extern "C" ATTEND_API attend::Engine* attend_open_engine(const attend::ProcessPlace& place, double timeout) {
-  // Warnings of c10d are about machines without a name; its errors come as exceptions. 0: what the user set
-  // stays.
-  setenv("TORCH_CPP_LOG_LEVEL", "ERROR", 0);
+  // c10d logs machines without a name, and errors that also come as exceptions. 0: the user's setting stays.
+  setenv("TORCH_CPP_LOG_LEVEL", "FATAL", 0);
   c10::initLogging();
   return new attend::TorchEngine(place, attend::Milliseconds(static_cast<std::int64_t>(timeout * 1000)));
 }
