@@ -35,10 +35,9 @@ TEST(Jinja, NamesThePlaceOfAnError) {
   EXPECT_EQ(refusal("\n\n{{ x"), cannot + "line 3: expected '}}', found the template's end");
   EXPECT_EQ(refusal("{% endif %}"), cannot + "line 1: expected a statement, found 'endif'");
   EXPECT_EQ(refusal("{% do x %}"), cannot + "line 1: expected a statement, found 'do'");
-  EXPECT_EQ(refusal("{% include 'x' %}"),
-            cannot +
-                "line 1: expected a template in one file, found {% include %}, "
-                "which reads another file");
+  EXPECT_EQ(refusal("{% include 'x' %}"), cannot +
+                                              "line 1: expected a template in one file, found {% include %}, "
+                                              "which reads another file");
   EXPECT_EQ(refusal("\n{{ x | nothing }}"), "template: line 2: there is no filter 'nothing'");
   EXPECT_EQ(refusal("\n{{ x is odder }}"), "template: line 2: there is no test 'odder'");
   EXPECT_EQ(refusal("{{ m.x.y }}", {{"m", Json::object()}}),

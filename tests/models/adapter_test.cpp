@@ -263,7 +263,8 @@ TEST(FreshAdapterTest, RefusesOptionsThatDoNotFitTheModel) {
     return error_of([&] { Adapter::fresh(model, options, "", 1); });
   };
   EXPECT_NE(error({.targets = {"query"}}).find("transformer.h.0.attn.c_attn"), std::string::npos);
-  EXPECT_NE(error({.rank = 1000, .initialization = "pissa"}).find("the rank 1000 is larger than that of the matrix"),
+  EXPECT_NE(error({.rank = 1000, .initialization = "pissa"})
+                .find("the rank 1000 is larger than that of the matrix"),
             std::string::npos);
   EXPECT_NE(error({.directions = true, .initialization = "pissa"}).find("PiSSA and DoRA"), std::string::npos);
 }

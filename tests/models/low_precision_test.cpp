@@ -230,8 +230,9 @@ TEST(LowPrecision, RefusesBrokenStoredMatrices) {
     broken[""] = broken[""].clone().fill_(format == WeightFormat::int8 ? -128 : 255);
     if (format == WeightFormat::int4) broken["_step"] = broken["_step"].clone().fill_(17);
     if (format == WeightFormat::int4) broken["_start"] = broken["_start"].clone().fill_(0);
-    EXPECT_ERROR(format == WeightFormat::int8 ? "expected integers from -127 to 127, found -128"
-                                              : "15 times the step 17 plus the start 0 is not between -127 and 127",
+    EXPECT_ERROR(format == WeightFormat::int8
+                     ? "expected integers from -127 to 127, found -128"
+                     : "15 times the step 17 plus the start 0 is not between -127 and 127",
                  PackedMatrix::restore(broken, 20, 70, format));
   }
 }

@@ -237,8 +237,9 @@ TEST_F(Training, ReportsErrors) {
   EXPECT_NE(message({.model = TrainerOptions::Model::wordpiece}, {data / "corpus.txt"}).find("[UNK]"),
             std::string::npos);
   const auto unigram = TrainerOptions::Model::unigram;
-  EXPECT_NE(message({.model = unigram, .vocabulary_size = 20}, {data / "corpus.txt"}).find("vocabulary size is 20"),
-            std::string::npos);
+  EXPECT_NE(
+      message({.model = unigram, .vocabulary_size = 20}, {data / "corpus.txt"}).find("vocabulary size is 20"),
+      std::string::npos);
   EXPECT_NE(message({.model = unigram, .min_frequency = 2}, {data / "corpus.txt"}).find("frequency"),
             std::string::npos);
 }
