@@ -195,7 +195,7 @@ wait $second || status=$?
 # One that does not come, a port that is taken, a place that makes no sense.
 port=$((port + 1))
 start 2 0 lonely 1 --timeout 2; first=$!
-expect_end lonely $first 10 "has waited for 2 s at 127.0.0.1:$port, and another has not come: rank 1"
+expect_end lonely $first 10 "has waited for 2 s at 127.0.0.1:$port, and another has not arrived: rank 1"
 port=$((port + 1))
 python3 -c "
 import socket, time
