@@ -13,7 +13,7 @@ struct ContinuousBatch::Job {
   std::span<const std::int64_t> tokens, source, first;  // as in Request
   LengthLimits limits = {};
   std::vector<std::int64_t> negative = {};  // the prompt of what guides it; empty: nothing does
-  std::int64_t most_new = 0;
+  std::int64_t max_new = 0;
   std::int64_t texts = 1;  // that go on at a time
   std::int64_t rows = 1;   // of scores in a step
   bool in_pieces = false;  // the prompt may take several steps

@@ -77,7 +77,7 @@ ContinuousBatch::Ticket ContinuousBatch::submit(BatchRequest request) {
 
   const std::int64_t positions = target_->max_positions();
   job->limits = config.lengths(static_cast<std::int64_t>(job->tokens.size()), positions);
-  job->most_new = job->limits.most - job->limits.prompt;
+  job->max_new = job->limits.most - job->limits.prompt;
   // A contrastive search reads its last token too.
   const std::int64_t last_read = config.is_contrastive() ? 1 : 0;
   const std::size_t longest = std::max(job->first.size(), job->negative.size());
@@ -89,18 +89,18 @@ ContinuousBatch::Ticket ContinuousBatch::submit(BatchRequest request) {
   job->rows = job->texts + guesses;
   job->in_pieces = prompt_step_tokens_ > 0 && job->negative.empty() && !config.is_contrastive() &&
                    decoder_->reads_in_pieces(prompt);
-  const bool cut = job->most_new > room;
-  job->most_new = std::min(job->most_new, room);
+  const bool cut = job->max_new > room;
+  job->max_new = std::min(job->max_new, room);
 
   // Other searches do not read the last token. A branch with draft tokens reads up to five times as many
   // more.
-  const std::int64_t pages = job->pages(*decoder_, job->most_new - 1 + last_read) +
+  const std::int64_t pages = job->pages(*decoder_, job->max_new - 1 + last_read) +
                              (guesses > 0 ? PagedCache::pages_of(5 * guesses) + 1 : 0);
   if (decoder_->max_pages() > 0 && pages > decoder_->max_pages())
     fail(
         "with up to {} new tokens it may need keys and values of {} tokens, but there is memory for {}; ask "
         "for fewer tokens or texts, or give it more memory",
-        job->most_new, pages * PagedCache::kPageRows, decoder_->max_pages() * PagedCache::kPageRows);
+        job->max_new, pages * PagedCache::kPageRows, decoder_->max_pages() * PagedCache::kPageRows);
 
   const std::lock_guard lock(mutex_);
   if (closed_) throw Error("the requests' batch has ended and takes no more", ErrorKind::call);

@@ -184,7 +184,7 @@ void ContinuousBatch::begin(Job& job, Decoder::Sequence sequence) {
   request.source = job.source;
   request.first = job.first;
   request.limits = job.limits;
-  request.most_new = job.most_new;
+  request.max_new = job.max_new;
   request.sequence = sequence;
   if (!job.negative.empty())
     decoder_->guide(sequence, job.config().guidance_scale, job.negative, job.request.prompt.adapter);

@@ -5,7 +5,7 @@
 // Requests are served strictly in order of arrival: none joins before an earlier one, and when the cache is
 // full, the newest running requests are preempted and restarted later. So the running requests are always the
 // oldest ones, and the oldest is never preempted: in every step it gets a token or reads a piece of its
-// prompt, in a cache that is large enough for it alone (submit checks that), and ends after most_new steps
+// prompt, in a cache that is large enough for it alone (submit checks that), and ends after max_new steps
 // and those of its pieces. Then the next one is the oldest. A request therefore ends after at most as many
 // steps as it and all requests before it may still take, so none starves.
 //
@@ -40,11 +40,11 @@ namespace attend {
 
 struct BatchOptions {
   CacheLimit cache = {};
-  // Of prompts that are read whole: so many tokens, times beams or texts per prompt, are worked on at a time.
-  // One prompt always is.
+  // Max tokens of the prompts that are read whole and in flight together, times the beams or texts of each.
+  // A single prompt may have more.
   std::int64_t batch_tokens = 4096;
   AssistantOptions assistant = {};
-  // The most tokens of prompts read in pieces that a step reads; 0: prompts are read whole.
+  // Max tokens that a step reads of prompts in pieces; 0: prompts are read whole.
   std::int64_t prompt_step_tokens = 0;
   // Requests that wait longer than this for their first step fail with WaitedTooLong; 0: they wait.
   double max_queue_seconds = 0;

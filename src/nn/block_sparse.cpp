@@ -168,7 +168,7 @@ Tensor block_sparse_attention(const Tensor& packed, const Offsets& offsets, cons
   const Tensor by_head = packed.view({T, 3, H, -1}).permute({2, 0, 1, 3}).reshape({H * T, -1});
   AttentionCall single = call;
   single.spec.heads = 1;
-  single.scores = nullptr;  // nobody captures scores in training
+  single.scores = nullptr;  // training does not capture scores
   const Tensor mixed = attend_to_blocks(by_head, Offsets(lengths), blocks, single);
   if (call.weights) {
     std::vector<Tensor> of_heads;

@@ -1,6 +1,6 @@
-// Conversations: each token of the assistant's words is predicted from what stands before it, and all other
-// tokens are only read. Conversations of a batch do not see each other (nn/ragged.h), so many short ones may
-// share a batch.
+// Conversations: each token of the assistant's words is predicted from the tokens before it, and all other
+// tokens are only read. Conversations of a batch do not see each other (nn/ragged.h), so a batch may hold
+// several short ones.
 #pragma once
 
 #include "objectives/meters.h"

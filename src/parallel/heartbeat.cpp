@@ -96,7 +96,7 @@ void leave_last_words(SharedStore& store, std::int64_t rank, const std::string& 
   try {
     if (!store.get(kLastWords)) store.set(kLastWords, fmt::format("{} {}", rank, error));
   } catch (const std::exception&) {
-    // Nobody can be told; the error itself is written to standard error.
+    // The other processes cannot be reached. The error itself is written to standard error.
   }
 }
 

@@ -109,7 +109,7 @@ struct Conversation::State : GeneratingModel {
   };
   // What the model reads: the last messages, with as much room as an answer may need.
   Read prompt() {
-    const std::int64_t most = max_tokens(), room = most - std::min(*config.max_new_tokens, most / 2);
+    const std::int64_t max = max_tokens(), room = max - std::min(*config.max_new_tokens, max / 2);
     const std::size_t before = forgotten;
     for (;;) {
       std::vector<ChatMessage> seen(messages.begin(),
@@ -122,7 +122,7 @@ struct Conversation::State : GeneratingModel {
       if (static_cast<std::int64_t>(encoding.ids.size()) <= room) {
         if (forgotten > before)
           warn("the model reads {} tokens: it sees nothing of the conversation's first {} messages any more",
-               most, forgotten);
+               max, forgotten);
         return {std::move(text), {encoding.ids.begin(), encoding.ids.end()}};
       }
       // A question with its answer, and the calls between them.
@@ -131,7 +131,7 @@ struct Conversation::State : GeneratingModel {
         fail(
             "the question has {} tokens including its template, but the model reads {} and needs {} for the "
             "answer",
-            encoding.ids.size(), most, most - room);
+            encoding.ids.size(), max, max - room);
       forgotten = next - first();
     }
   }

@@ -183,9 +183,9 @@ GenerationQueue::Ticket GenerationQueue::submit(QueueRequest request) {
                             /*rule=*/{}, work->stops());
   const ErrorScope scope(ErrorKind::input);
   work->read();
-  if (const std::int64_t most = state_->max_prompt_tokens, found = std::ssize(work->prompt.ids);
-      most > 0 && found > most)
-    fail("the prompt has {} tokens: expected at most {}", found, most);
+  if (const std::int64_t max = state_->max_prompt_tokens, found = std::ssize(work->prompt.ids);
+      max > 0 && found > max)
+    fail("the prompt has {} tokens: expected at most {}", found, max);
   BatchRequest asked{work->prompt, settings};
   if (work->request.on_token)
     asked.on_token = [work](std::size_t text, const ChosenToken& token) { work->take(text, token); };

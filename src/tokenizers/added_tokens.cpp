@@ -80,9 +80,9 @@ void AddedTokens::read(const Json& list, const Model& model, const Normalizer* n
     TokenId id = find(token.content);
     if (id < 0) id = known;
     const std::int64_t told = read.integer({"id"}, {}, 0, std::int64_t{1} << 32);
-    if (slow) id = static_cast<TokenId>(std::min<std::int64_t>(told, Vocabulary::most_id));
+    if (slow) id = static_cast<TokenId>(std::min<std::int64_t>(told, Vocabulary::max_id));
     if (id < 0) id = next++;
-    if (id > Vocabulary::most_id) fail("{}: more than {} tokens", read.source(), Vocabulary::most_id);
+    if (id > Vocabulary::max_id) fail("{}: more than {} tokens", read.source(), Vocabulary::max_id);
     if (slow && known >= 0 && known != id) renumbered_[known] = id;
     if (told != id)
       warn("{}: the added token '{}' has id {} in the file, but it gets {}, as in `tokenizers`", source,

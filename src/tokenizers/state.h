@@ -20,7 +20,7 @@ namespace attend {
 
 struct Tokenizer::State {
   // Offsets have 32 bits, and normal forms may make a text up to 18 times longer.
-  static constexpr std::size_t most_text = std::size_t{1} << 27;
+  static constexpr std::size_t max_text = std::size_t{1} << 27;
 
   State(tokenizers::TokenizerJson json, const std::string& source);
   std::string to_json() const;

@@ -110,8 +110,7 @@ TokenizerPair TokenizerPair::from_file(const std::filesystem::path& path) {
 // Fills in the requested fields for one text, without special tokens. Scratch belongs to one thread.
 void Tokenizer::State::encode_sequence(std::string_view text, int sequence, Details details, Scratch& scratch,
                                        Encoding& encoding) const {
-  if (text.size() > most_text)
-    fail("a text has {} bytes, more than the maximum of {}", text.size(), most_text);
+  if (text.size() > max_text) fail("a text has {} bytes, more than the maximum of {}", text.size(), max_text);
   if (const auto at = find_invalid_utf8(text)) fail("the text is not valid UTF-8 at byte {}", *at);
   Pieces& pieces = scratch.pieces;
   const bool all = details == Details::all;

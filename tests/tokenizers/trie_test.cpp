@@ -51,12 +51,12 @@ TEST(Trie, FindsWhatAMapFinds) {
 }
 
 TEST(Trie, ContinuesFromANode) {
-  const Trie trie({{"a", 1}, {"abc", 2}, {"", 3}, {std::string_view("a\0", 2), Vocabulary::most_id}});
+  const Trie trie({{"a", 1}, {"abc", 2}, {"", 3}, {std::string_view("a\0", 2), Vocabulary::max_id}});
   EXPECT_EQ(trie.step(trie.step(trie.root(), "a"), "bc").value, 2);
   EXPECT_EQ(trie.step(trie.root(), "ab").value, -1);
   EXPECT_EQ(trie.step(trie.step(trie.root(), "abc"), "a").value, -1);
   EXPECT_EQ(trie.step(trie.step(trie.root(), "x"), "a").value, -1);
-  EXPECT_EQ(trie.step(trie.root(), std::string_view("a\0", 2)).value, Vocabulary::most_id);
+  EXPECT_EQ(trie.step(trie.root(), std::string_view("a\0", 2)).value, Vocabulary::max_id);
   EXPECT_FALSE(trie.empty());
 }
 

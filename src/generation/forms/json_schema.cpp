@@ -116,7 +116,7 @@ void rewrite_length(Json& schema) {
       fmt::format("^[^{}]{{{},{}}}$", kEscaped, min, max ? std::to_string(*max) : std::string());
 }
 
-// XGrammar rejects what is no schema at all. The JSON reader has limited the depth.
+// XGrammar rejects JSON that is not a schema. The JSON reader has limited the depth.
 void rewrite(Json& schema) {
   if (!schema.is_object()) return;
   for (const std::string_view keyword : kUnknown)

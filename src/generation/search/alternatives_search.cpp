@@ -99,7 +99,7 @@ std::unique_ptr<Search> AlternativesSearch::continue_with(std::int64_t token, st
   request.first = {&branches_[text].token.id, 1};
   request.limits = request_.limits;
   request.limits.prompt = static_cast<std::int64_t>(request.tokens.size());
-  request.most_new = request_.most_new - steps_ - 1;
+  request.max_new = request_.max_new - steps_ - 1;
   request.sequence = sequence;
   request.source = request_.source;
   if (request_.on_token)

@@ -31,7 +31,7 @@ void GroupBeamSearch::choose(float* scores, std::int64_t vocabulary) {
   ++steps_;
   // A running text ends in an end token if that is a forced word; if all do, the original stops.
   const bool ended = std::ranges::all_of(chosen_, [&](std::int64_t token) { return config().is_eos(token); });
-  over_ = ended || steps_ >= request_.most_new || out_of_time_ || std::ranges::all_of(groups_, &Group::done);
+  over_ = ended || steps_ >= request_.max_new || out_of_time_ || std::ranges::all_of(groups_, &Group::done);
 }
 
 void GroupBeamSearch::choose(Group& group, float* scores, std::int64_t vocabulary) {
@@ -129,7 +129,7 @@ std::vector<GeneratedSequence> GroupBeamSearch::results() const {
   for (std::int64_t i = 0; i < config().num_return_sequences; ++i) {
     const Finished& best = all[all.size() - 1 - static_cast<std::size_t>(i)];
     GeneratedSequence result{tree_.tokens(best.node), static_cast<float>(best.score)};
-    if (static_cast<std::int64_t>(result.ids.size()) < request_.most_new && !config().eos_token_id.empty())
+    if (static_cast<std::int64_t>(result.ids.size()) < request_.max_new && !config().eos_token_id.empty())
       result.ids.push_back(config().eos_token_id.front());
     results.push_back(std::move(result));
   }

@@ -51,7 +51,7 @@ struct Request {
   std::vector<std::int64_t> tokens;     // the prompt as processors see it
   std::span<const std::int64_t> first;  // what the decoder reads in the first step
   LengthLimits limits;
-  std::int64_t most_new = 0;  // a text ends after this many tokens, whatever the last one is
+  std::int64_t max_new = 0;  // max new tokens of a text, also if the last one is not an end token
   Decoder::Sequence sequence = 0;
   std::function<void(std::size_t text, const ChosenToken& token)> on_token;  // may be empty
   std::span<const std::int64_t> source = {};                                 // ProcessorContext::source
@@ -68,7 +68,7 @@ class Search {
   // Appends one feed per row. They refer to this object until advance().
   virtual void feed(std::vector<Decoder::Feed>& feeds) const;
   // scores [rows, V] of the next tokens, which may be changed: logits, or log-probabilities for a beam
-  // search. Changes only this object, so many requests can choose concurrently.
+  // search. Changes only this object, so several requests can choose concurrently.
   virtual void choose(float* scores, std::int64_t vocabulary) = 0;
   // Running texts keep their sequences in the cache, branches get new ones, the others are freed.
   virtual void advance(Decoder& decoder) = 0;
@@ -95,7 +95,7 @@ class Search {
   template <class MakeText>
   bool ends(std::int64_t token, std::int64_t new_tokens, MakeText text) const {
     const SearchSettings& settings = *request_.settings;
-    return new_tokens >= request_.most_new || config().is_eos(token) || out_of_time_ ||
+    return new_tokens >= request_.max_new || config().is_eos(token) || out_of_time_ ||
            (!settings.stop_strings.empty() && settings.stop_strings.completed_by(text(), new_tokens));
   }
   // `stream`: texts with the same number use the same random numbers.

@@ -65,7 +65,7 @@ void SpeculativeSearch::advance(Decoder& decoder) {
 }
 
 std::vector<std::int64_t> SpeculativeSearch::guess() const {
-  const auto room = static_cast<std::size_t>(request_.most_new - steps_ - 1);
+  const auto room = static_cast<std::size_t>(request_.max_new - steps_ - 1);
   // Without the padding of a batch, which may contain ids that the model cannot read.
   std::vector<std::int64_t> text(request_.first.begin(), request_.first.end());
   text.insert(text.end(), text_.end() - static_cast<std::ptrdiff_t>(steps_), text_.end());

@@ -244,7 +244,7 @@ Json TokenizerConfig::added_tokens(Kind kind, const std::vector<Token>& first,
     // A slow tokenizer leaves out only tokens with a role.
     token.special = (kind == Kind::fast && token.special) || special_texts.contains(token.text);
     add(token);
-    if (id > Vocabulary::most_id) fail("{}: the id {} is too large", fields_.source(), id);
+    if (id > Vocabulary::max_id) fail("{}: the id {} is too large", fields_.source(), id);
     ids[token.text] = static_cast<TokenId>(id);
   }
   for (const Token& special : specials) add(special);

@@ -90,7 +90,7 @@ TokenizerJson read_word_files(const std::filesystem::path& directory, const Toke
       {"model", {{"type", "WordLevel"}, {"unk_token", unknown}}}};
   for (const Json& token : result.fields.at("added_tokens"))
     result.tables.added_words[token.at("content").get<std::string>()] =
-        static_cast<TokenId>(std::min<std::int64_t>(token.at("id").get<std::int64_t>(), Vocabulary::most_id));
+        static_cast<TokenId>(std::min<std::int64_t>(token.at("id").get<std::int64_t>(), Vocabulary::max_id));
   result.slow = true;
   if (lower) result.lowercase = make_slow_lowercase(/*by_words=*/false);
   result.apart = config.tokens_apart(result.fields.at("added_tokens"), roles, vocabulary);

@@ -57,8 +57,8 @@ void Vocabulary::grow(std::size_t slots) {
 }
 
 void Vocabulary::add(std::string_view token, std::int64_t id, const std::string& source, Earlier earlier) {
-  if (id < 0 || id > most_id)
-    fail("{}: token '{}' has id {}, expected 0 to {}", source, token, id, static_cast<std::int64_t>(most_id));
+  if (id < 0 || id > max_id)
+    fail("{}: token '{}' has id {}, expected 0 to {}", source, token, id, static_cast<std::int64_t>(max_id));
   if (texts_.size() + token.size() > UINT32_MAX) fail("{}: the tokens have more than 4 GiB of text", source);
   const auto number = static_cast<TokenId>(id);
   if (contains(number) && this->token(number) == token) return;

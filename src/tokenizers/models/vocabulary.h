@@ -15,12 +15,12 @@ namespace attend::tokenizers {
 
 class Vocabulary {
  public:
-  static constexpr TokenId most_id = (1 << 24) - 1;
+  static constexpr TokenId max_id = (1 << 24) - 1;
 
   // What happens to the old id of a text that is added again.
   enum class Earlier { forgotten, kept };
 
-  // An Error if the id is negative or above most_id; `source` names the file. If a text is added several
+  // An Error if the id is negative or above max_id; `source` names the file. If a text is added several
   // times, find() returns the last id; if an id is added several times, token() returns the last text, as in
   // `tokenizers`.
   void add(std::string_view token, std::int64_t id, const std::string& source,

@@ -72,7 +72,7 @@ class SentencePiece : public Normalizer {
     // Appends `content`, which stands for [at, at + size) of the old text.
     void add(std::string_view content, std::size_t at, std::size_t size = 0) {
       text += content;
-      if (text.size() > most_text) fail("a text grows to more than {} bytes when normalized", most_text);
+      if (text.size() > max_text) fail("a text grows to more than {} bytes when normalized", max_text);
       if (!from.aligned()) return;
       const auto& old = from.alignment();
       TextSpan source{};
@@ -171,7 +171,7 @@ class SentencePiece : public Normalizer {
     }
   }
 
-  static constexpr std::size_t most_text = std::size_t{1} << 31;
+  static constexpr std::size_t max_text = std::size_t{1} << 31;
 
   Charsmap rules_;
   std::array<bool, 256> plain_{};  // ASCII characters that no rule begins with

@@ -94,7 +94,7 @@ void split_gpt2_words(std::string_view text, Emit emit) {
       at = end_of_run(at + first.size, first.kind);
     } else {
       // White space, up to the last character before other text; that one belongs to the following word or
-      // stands alone.
+      // is a word of its own.
       std::size_t last = at, next = at + first.size;
       while (next < size) {
         const gpt2::Character character = gpt2::character(data + next);

@@ -15,7 +15,7 @@ class Trie {
  public:
   struct Entry {
     std::string_view text;
-    TokenId value;  // 0 to Vocabulary::most_id
+    TokenId value;  // 0 to Vocabulary::max_id
   };
   Trie() = default;  // without texts
   // If entries have the same text, the first one counts; the empty text is ignored. The texts are not stored.
