@@ -3,42 +3,26 @@
 #include "base/progress.h"
 #include "cli/bad_inputs.h"
 #include "cli/model_option.h"
+#include "cli/parameter_flags.h"
 #include "cli/run_inputs.h"
 #include "cli/shard.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
 #include "formats/json_floats.h"
 
-#include <array>
 #include <cstdio>
 #include <map>
 
 namespace attend::cli {
 namespace {
 
-constexpr std::array kGroups = {label_tasks, span_tasks, vector_tasks, generation_tasks};
-
-// The names by which pipelines know a task as well; a translation's may name its languages.
-std::string usual_name(const std::string& name) {
-  if (name == "sentiment-analysis") return "text-classification";
-  if (name == "ner") return "token-classification";
-  return name.starts_with("translation_") ? "translation" : name;
-}
-
-const TaskVerb* find_task(const std::string& name) {
-  for (const auto group : kGroups)
-    for (const TaskVerb& task : group())
-      if (usual_name(name) == task.name) return &task;
-  return nullptr;
-}
-
 void print_tasks(std::FILE* out) {
   std::fputs(
       "Runs a task on texts, as Hugging Face's pipelines do, and prints one line of JSON for each.\n\nattend "
       "run TASK MODEL [TEXT...] [options]\n\n",
       out);
-  for (const auto group : kGroups)
-    for (const TaskVerb& task : group()) std::fprintf(out, "  %-26s %s\n", task.name, task.summary);
+  for (const PipelineKind* task : pipelines())
+    std::fprintf(out, "  %-26s %s\n", std::string(task->name).c_str(), task->summary);
   std::fputs(
       "\n`attend run TASK --help` lists the options of a task.\n\nExample:\n  attend run fill-mask "
       "bert-base-uncased \"Paris is the [MASK] of France.\"\n",
@@ -78,7 +62,7 @@ void add_options(CLI::App& app, ModelPath& model, InputOptions& input, AdapterOf
          "FIELD=COLUMN: the table column of a field; may be repeated")
       ->allow_extra_args(false);
   app.add_option("--batch-tokens", options.batch_tokens, "Tokens per batch")->check(positive());
-  add_truncate(app, options);
+  add_parameter(app, truncate_parameter(options));
   bad.add_option(app);
 }
 
@@ -90,7 +74,7 @@ struct AdaptedInputs {
 };
 
 // The answers of inputs [begin, end), computed adapter by adapter.
-std::vector<Json> run_by_adapter(Task& task, const AdaptedInputs& all, std::size_t begin, std::size_t end,
+std::vector<Json> run_by_adapter(Pipeline& task, const AdaptedInputs& all, std::size_t begin, std::size_t end,
                                  const RunOptions& options) {
   const ErrorScope scope(all.own ? ErrorKind::input : ErrorKind::call);
   std::map<std::optional<std::int64_t>, std::vector<std::size_t>> groups;
@@ -108,7 +92,7 @@ std::vector<Json> run_by_adapter(Task& task, const AdaptedInputs& all, std::size
 }
 
 // An answer for each input, and the error of those that have none.
-std::vector<Json> answer(Task& task, std::vector<RunInput>& inputs, std::size_t first,
+std::vector<Json> answer(Pipeline& task, std::vector<RunInput>& inputs, std::size_t first,
                          const AdapterOf& adapters, const RunOptions& options) {
   AdaptedInputs good;
   std::vector<std::size_t> numbers;  // of the good ones
@@ -135,7 +119,8 @@ std::vector<Json> answer(Task& task, std::vector<RunInput>& inputs, std::size_t 
 
 // Prints answers in the order of the inputs, as soon as they are known. A bad input gets an object with its
 // error.
-void run_all(Task& task, InputReader& reader, const AdapterOf& adapters, RunOptions options, BadInputs& bad) {
+void run_all(Pipeline& task, InputReader& reader, const AdapterOf& adapters, RunOptions options,
+             BadInputs& bad) {
   Progress progress("running", reader.total(), "inputs");
   std::size_t done = 0;
   for (std::vector<RunInput> inputs = reader.next(); !inputs.empty(); inputs = reader.next()) {
@@ -160,8 +145,8 @@ int run(int argc, char** argv) {
     print_tasks(name.empty() ? stderr : stdout);
     return name.empty() ? 2 : 0;
   }
-  const TaskVerb* verb = find_task(name);
-  if (verb == nullptr) {
+  const PipelineKind* const kind = find_pipeline(name);
+  if (kind == nullptr) {
     std::fprintf(stderr, "attend run: there is no task '%s'; `attend run --help` lists them\n", name.c_str());
     return 2;
   }
@@ -171,10 +156,10 @@ int run(int argc, char** argv) {
   RunOptions options;
   BadInputs bad;
   Shard shard;
-  Parser parser("run " + name, verb->description, verb->example);
+  Parser parser("run " + name, kind->description, kind->example);
   add_options(parser.app(), model, input, adapters, options, bad);
-  const std::unique_ptr<Task> task = verb->make(name);
-  task->add_options(parser.app());
+  const std::unique_ptr<Pipeline> task = kind->make(name);
+  add_parameters(parser.app(), task->parameters());
   shard.add_options(parser.app());
   if (const auto status = parser.parse(argc - 1, argv + 1)) return *status;
   if (shard.given() && (input.format == InputFormat::csv || input.format == InputFormat::tsv))

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kAtATime = 256;
 constexpr const char* kStandardInput = "standard input";
 
-std::vector<std::string_view> names_of(const Task& task) {
+std::vector<std::string_view> names_of(const Pipeline& task) {
   std::vector<std::string_view> names;
   for (const InputField& field : task.fields())
     names.insert(names.end(), field.names.begin(), field.names.end());
@@ -31,7 +31,7 @@ void check_utf8(const std::string& text) {
 
 }  // namespace
 
-InputReader::InputReader(const InputOptions& options, const Task& task)
+InputReader::InputReader(const InputOptions& options, const Pipeline& task)
     : task_(task),
       format_(options.format.value_or(task.reads_lines() ? InputFormat::lines : InputFormat::json)),
       columns_(options.columns),

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/text_lines.h"
-#include "cli/run_task.h"
 #include "formats/table_records.h"
+#include "pipelines/pipeline.h"
 
 #include <exception>
 #include <map>
@@ -32,7 +32,7 @@ struct RunInput {
 class InputReader {
  public:
   // `input` and `task` must outlive the reader. Error for options that do not go together.
-  InputReader(const InputOptions& options, const Task& task);
+  InputReader(const InputOptions& options, const Pipeline& task);
   // The next inputs, some hundreds of them; one line at a time where a person types them. Empty: no more.
   // Error where standard input cannot be read on, after the inputs before.
   std::vector<RunInput> next();
@@ -45,7 +45,7 @@ class InputReader {
   void read_header();
   RunInput read(std::string place, const std::function<Json()>& parse) const;
 
-  const Task& task_;
+  const Pipeline& task_;
   InputFormat format_;
   std::map<std::string, std::string> columns_;
   StreamLines lines_;

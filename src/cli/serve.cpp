@@ -4,7 +4,6 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "cli/model_option.h"
-#include "cli/serve_tasks.h"
 #include "cli/verb.h"
 #include "serve/adapter_routes.h"
 #include "serve/explain_routes.h"
@@ -13,6 +12,7 @@
 #include "serve/request_log.h"
 #include "serve/response_routes.h"
 #include "serve/status_routes.h"
+#include "serve/task_routes.h"
 #include "serve/text_routes.h"
 #include "serve/translate_routes.h"
 #include "serve/vector_routes.h"
@@ -202,7 +202,7 @@ int serve(int argc, char** argv) {
   serve::add_judge_routes(server, models);
   serve::add_explain_routes(server, models, given.explanations);
   serve::add_translate_routes(server, models, given.texts);
-  add_task_routes(server, models);
+  serve::add_task_routes(server, models);
   if (!given.adapters.directory.empty()) serve::add_adapter_routes(server, models, given.adapters);
   serve::add_status_routes(server, models);
   serve::add_page_routes(server, models);

@@ -1,30 +1,26 @@
-// The options of verbs and tasks that make vectors of texts.
+// The options of verbs that make vectors of texts.
 #pragma once
 
-#include <attend/attend.h>
-
-#include <map>
-#include <optional>
-#include <string>
-
-#include <CLI/CLI.hpp>
+#include "cli/parameter_flags.h"
+#include "pipelines/vector_parameters.h"
 
 namespace attend::cli {
 
 class VectorFlags {
  public:
-  // --prompt, --prompt-name, --dimensions, --normalize, --pooling. They are written here when `app` parses.
-  void add(CLI::App& app);
+  // --prompt-name, --prompt, --dimensions, --normalize, --pooling. They are written here when `app` parses.
+  void add(CLI::App& app) { add_parameters(app, parameters_.parameters()); }
 
-  const EmbedderOptions& embedder() const { return embedder_; }
-  EmbedOptions embed(const RunOptions& run) const;
+  const EmbedderOptions& embedder() const { return parameters_.embedder(); }
+  EmbedOptions embed(const RunOptions& run) const { return parameters_.embed(run); }
 
  private:
-  EmbedderOptions embedder_;
-  EmbedOptions embed_;
+  VectorParameters parameters_;
 };
 
 // --similarity; absent: the model's own.
-CLI::Option* add_similarity(CLI::App& app, std::optional<Similarity>& similarity);
+inline CLI::Option* add_similarity(CLI::App& app, std::optional<Similarity>& similarity) {
+  return add_parameter(app, similarity_parameter(similarity));
+}
 
 }  // namespace attend::cli

@@ -1,7 +1,7 @@
 // A path of the server, as data: it checks requests, and makes /openapi.json and the documentation.
 #pragma once
 
-#include "serve/schema.h"
+#include "formats/json_schema.h"
 
 namespace attend::serve {
 

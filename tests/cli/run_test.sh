@@ -141,7 +141,7 @@ equal("labels as a list", labels("--labels", '["a, b"]'), ["a, b"])
 equal("labels of an input", labels("--labels", "z", text='{"text": "Who?", "candidate_labels": ["x, y"]}'), ["x, y"])
 equal("labels of an input alone", labels(text='{"text": "Who?", "candidate_labels": "x, y"}'), ["x", "y"])
 status, out, err = run("zero-shot-classification", "entailment", "Who?")
-equal("no labels", (status, "expected labels to choose from: --labels" in err), (1, True))
+equal("no labels", (status, "expected labels to choose from: the parameter labels" in err), (1, True))
 equal("a comma as a target", answers("fill-mask", "masks", "--targets", ",", "It is [MASK].")[0][0]["token_str"], ",")
 
 # Documents sorted for a query: by the score that a classifier with one label gives to both.

@@ -1,4 +1,4 @@
-#include "serve/schema.h"
+#include "formats/json_schema.h"
 
 #include "base/error.h"
 
@@ -7,7 +7,7 @@
 
 #include <fmt/ranges.h>
 
-namespace attend::serve {
+namespace attend {
 namespace schema {
 
 Json text() {
@@ -228,4 +228,4 @@ void check_schema(const Json& value, const Json& schema, const std::string& name
   }
 }
 
-}  // namespace attend::serve
+}  // namespace attend

@@ -1,4 +1,4 @@
-#include "cli/run_task.h"
+#include "pipelines/pipeline.h"
 
 #include "base/error.h"
 #include "formats/known_fields.h"
@@ -7,31 +7,31 @@
 
 #include <fmt/ranges.h>
 
-namespace attend::cli {
+namespace attend {
 
-std::vector<InputField> Task::fields() const {
+std::vector<InputField> Pipeline::fields() const {
   return {{{"text", "sequence", "inputs"}}};
 }
 
-std::vector<Json> Task::from_texts(const std::vector<std::string>& texts) const {
+std::vector<Json> Pipeline::from_texts(const std::vector<std::string>& texts) const {
   std::vector<Json> inputs;
   for (const std::string& text : texts) inputs.push_back(Json{{"text", text}});
   return inputs;
 }
 
-void add_truncate(CLI::App& app, RunOptions& options) {
-  app.add_flag("--truncate", options.truncate,
-               "Truncate texts longer than the model's maximum; by default they are errors");
+PipelineParameter truncate_parameter(RunOptions& options) {
+  return parameter::flag("truncate", options.truncate,
+                         "Truncate texts longer than the model's maximum; by default they are errors");
 }
 
-void check_fields(const Fields& input, const Task& task, std::span<const std::string_view> others) {
+void check_fields(const Fields& input, const Pipeline& pipeline, std::span<const std::string_view> others) {
   const ErrorScope scope(ErrorKind::input);
   std::vector<std::string_view> known;
-  for (const InputField& field : task.fields())
+  for (const InputField& field : pipeline.fields())
     known.insert(known.end(), field.names.begin(), field.names.end());
   known.insert(known.end(), others.begin(), others.end());
   expect_only(input, known);
-  for (const auto& [names, required] : task.fields())
+  for (const auto& [names, required] : pipeline.fields())
     if (required && std::ranges::none_of(names, [&](std::string_view name) { return input.has({name}); }))
       fail("{}: expected a field {}, found {}", input.source(), fmt::join(names, " or "),
            shown(input.json()));
@@ -48,4 +48,4 @@ std::vector<std::string> texts_of(const std::vector<Fields>& inputs) {
   return texts;
 }
 
-}  // namespace attend::cli
+}  // namespace attend

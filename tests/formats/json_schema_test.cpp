@@ -1,11 +1,11 @@
 // What schemas accept, and their messages for everything else.
-#include "serve/schema.h"
+#include "formats/json_schema.h"
 
 #include "expect_error.h"
 
 #include <gtest/gtest.h>
 
-namespace attend::serve {
+namespace attend {
 namespace {
 
 using namespace schema;  // NOLINT(google-build-using-namespace)
@@ -52,4 +52,4 @@ TEST(Schema, OneOfSeveral) {
 }
 
 }  // namespace
-}  // namespace attend::serve
+}  // namespace attend

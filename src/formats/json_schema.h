@@ -1,5 +1,5 @@
-// What a field of a request may contain: a subset of JSON schema. The same schema checks a request, is part
-// of /openapi.json and makes error messages.
+// What a JSON value may contain: a subset of JSON schema. The same schema checks the fields of a request and
+// the parameters of a pipeline, is part of /openapi.json, and makes error messages.
 #pragma once
 
 #include "formats/json.h"
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace attend::serve {
+namespace attend {
 
 namespace schema {
 
@@ -40,4 +40,4 @@ std::string in_words(const Json& schema);
 // An Error that begins with `name`, unless the value matches the schema.
 void check_schema(const Json& value, const Json& schema, const std::string& name);
 
-}  // namespace attend::serve
+}  // namespace attend

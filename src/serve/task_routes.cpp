@@ -1,9 +1,9 @@
-#include "cli/serve_tasks.h"
+#include "serve/task_routes.h"
 
 #include "base/bad_inputs.h"
 #include "base/error.h"
-#include "cli/picture_input.h"
-#include "cli/run_task.h"
+#include "pipelines/pipeline.h"
+#include "serve/gathered.h"
 
 #include <algorithm>
 #include <future>
@@ -12,48 +12,19 @@
 
 #include <fmt/ranges.h>
 
-namespace attend::cli {
+namespace attend::serve {
 namespace {
 
-using serve::Asked;
-using serve::Gathered;
-
-// {"top_k": 3, "several": true} as options: --top-k=3 --several=true. Error, with the names of all, for one
-// that the task does not have.
-std::vector<std::string> as_options(const Json& parameters, const CLI::App& app) {
-  std::vector<std::string> options;
-  for (const auto& [name, value] : parameters.items()) {
-    std::string option = "--" + name;
-    std::ranges::replace(option, '_', '-');
-    if (app.get_option_no_throw(option) == nullptr) {
-      std::vector<std::string> known;
-      for (const CLI::Option* each : app.get_options()) known.push_back(each->get_single_name());
-      for (std::string& each : known) std::ranges::replace(each, '-', '_');
-      fail("parameters: there is no {}: expected {}", shown(Json(name)), fmt::join(known, ", "));
-    }
-    if (value.is_null()) continue;
-    options.push_back(option + "=" + (value.is_string() ? value.get<std::string>() : value.dump()));
-  }
-  std::ranges::reverse(options);  // as CLI11 takes them
-  return options;
-}
-
-// One task with one set of options.
+// One pipeline with one set of parameters.
 class LoadedTask {
  public:
-  LoadedTask(const TaskVerb& verb, const Asked& asked, const Json& parameters)
-      : task_(verb.make(verb.name)),
+  LoadedTask(const PipelineKind& kind, const Asked& asked, const Json& parameters)
+      : task_(kind.make(std::string(kind.name))),
         gathered_([this](const std::vector<Json>& inputs) { return run(inputs); }) {
-    CLI::App app;
-    app.set_help_flag();
-    task_->add_options(app);
-    add_truncate(app, options_);
+    PipelineParameters all = task_->parameters();
+    all.push_back(truncate_parameter(options_));
+    set_parameters(all, parameters);
     options_.adapter = asked.adapter;
-    try {
-      app.parse(as_options(parameters, app));
-    } catch (const CLI::Error& error) {
-      fail("parameters: {}", error.what());
-    }
     try {
       task_->load(asked.model.model());
     } catch (const Error& error) {
@@ -62,7 +33,7 @@ class LoadedTask {
   }
 
   std::vector<Json> ask(std::vector<Json> inputs) { return gathered_.ask(std::move(inputs)); }
-  const Task& task() const { return *task_; }
+  const Pipeline& task() const { return *task_; }
 
  private:
   std::vector<Json> run(const std::vector<Json>& inputs) {
@@ -71,7 +42,7 @@ class LoadedTask {
     return task_->run(fields, options_);
   }
 
-  std::unique_ptr<Task> task_;
+  std::unique_ptr<Pipeline> task_;
   RunOptions options_;
   Gathered<Json, Json> gathered_;
 };
@@ -79,9 +50,9 @@ class LoadedTask {
 // Keeps the most recently used tasks. Loading one does not block requests for another.
 class LoadedTasks {
  public:
-  std::shared_ptr<LoadedTask> find(const TaskVerb& verb, const Asked& asked, const Json& parameters) {
+  std::shared_ptr<LoadedTask> find(const PipelineKind& kind, const Asked& asked, const Json& parameters) {
     const std::string key =
-        fmt::format("{} {} {} {}", verb.name, asked.model.number(), asked.name, parameters.dump());
+        fmt::format("{} {} {} {}", kind.name, asked.model.number(), asked.name, parameters.dump());
     std::promise<std::shared_ptr<LoadedTask>> promise;
     std::unique_lock lock(mutex_);
     if (const auto found = std::ranges::find(tasks_, key, &Entry::first); found != tasks_.end()) {
@@ -94,7 +65,7 @@ class LoadedTasks {
     if (tasks_.size() > kMax) tasks_.pop_back();
     lock.unlock();
     try {
-      auto task = std::make_shared<LoadedTask>(verb, asked, parameters);
+      auto task = std::make_shared<LoadedTask>(kind, asked, parameters);
       promise.set_value(task);
       return task;
     } catch (...) {
@@ -115,7 +86,7 @@ class LoadedTasks {
 };
 
 // One input, or a list of them: texts or objects.
-std::vector<Json> read_inputs(const Json& inputs, const Task& task) {
+std::vector<Json> read_inputs(const Json& inputs, const Pipeline& task) {
   std::vector<Json> all;
   const Json list = inputs.is_array() ? inputs : Json::array({inputs});
   for (const Json& input : list) {
@@ -134,31 +105,30 @@ std::vector<Json> read_inputs(const Json& inputs, const Task& task) {
 }
 
 // The answers to inputs [begin, end).
-std::vector<Json> answer(const TaskVerb& verb, LoadedTask& task, const std::vector<Json>& all,
+std::vector<Json> answer(const PipelineKind& kind, LoadedTask& task, const std::vector<Json>& all,
                          std::size_t begin, std::size_t end) {
   std::vector<Json> inputs(all.begin() + static_cast<std::ptrdiff_t>(begin),
                            all.begin() + static_cast<std::ptrdiff_t>(end));
   for (const Json& input : inputs) check_fields(Fields(input, "inputs"), task.task(), {});
-  if (std::string_view(verb.name) == "image-classification")
-    for (Json& input : inputs) input = received_picture(Fields(input, "inputs"));
+  for (Json& input : inputs) input = task.task().received(Fields(input, "inputs"));
   return task.ask(std::move(inputs));
 }
 
 // In a list, an input that is bad has an error in the place of its answer, unless all are bad.
-serve::Reply run_task(const TaskVerb& verb, const serve::ServedModels& models, LoadedTasks& loaded,
-                      const Fields& body) {
+Reply run_task(const PipelineKind& kind, const ServedModels& models, LoadedTasks& loaded,
+               const Fields& body) {
   const Json parameters = body.has({"parameters"}) ? body.json().at("parameters") : Json(Json::object()),
              inputs = body.json().at("inputs");
-  const std::shared_ptr<LoadedTask> task = loaded.find(verb, models.find(body), parameters);
+  const std::shared_ptr<LoadedTask> task = loaded.find(kind, models.find(body), parameters);
   const std::vector<Json> all = read_inputs(inputs, task->task());
-  if (!inputs.is_array()) return serve::reply(answer(verb, *task, all, 0, 1).front());
+  if (!inputs.is_array()) return reply(answer(kind, *task, all, 0, 1).front());
   Json answers = Json::array();
   std::optional<Error> first;
   std::size_t bad = 0;
   work_around_bad(
       0, all.size(),
       [&](std::size_t begin, std::size_t end) {
-        for (Json& each : answer(verb, *task, all, begin, end)) answers.push_back(std::move(each));
+        for (Json& each : answer(kind, *task, all, begin, end)) answers.push_back(std::move(each));
       },
       [&](std::size_t i, const Error& error) {
         if (!first) first.emplace(fmt::format("input {}: {}", i + 1, error.what()), error.kind());
@@ -166,46 +136,38 @@ serve::Reply run_task(const TaskVerb& verb, const serve::ServedModels& models, L
         ++bad;
       });
   if (bad == all.size()) throw *first;
-  return serve::reply(answers);
+  return reply(answers);
 }
 
 // The task's options, and its fields, as schemas.
-serve::Endpoint endpoint_of(const TaskVerb& verb, const serve::ServedModels& models) {
-  using namespace serve::schema;  // NOLINT(google-build-using-namespace)
-  const std::unique_ptr<Task> task = verb.make(verb.name);
-  CLI::App app;
-  app.set_help_flag();
+Endpoint endpoint_of(const PipelineKind& kind, const ServedModels& models) {
+  using namespace schema;  // NOLINT(google-build-using-namespace)
+  const std::unique_ptr<Pipeline> task = kind.make(std::string(kind.name));
   RunOptions options;
-  task->add_options(app);
-  add_truncate(app, options);
-  Json parameters = Json::object(), fields = Json::object();
-  for (const CLI::Option* option : app.get_options()) {
-    std::string name = option->get_single_name();
-    std::ranges::replace(name, '-', '_');
-    parameters[name] = {{"description", option->get_description()}};
-  }
+  PipelineParameters all = task->parameters();
+  all.push_back(truncate_parameter(options));
+  Json fields = Json::object();
   for (const InputField& field : task->fields())
     for (const std::string_view name : field.names) fields[std::string(name)] = anything();
   const Json one = any_of({text(), object(fields)});
-  return {
-      .path = fmt::format("/v1/run/{}", verb.name),
-      .group = "tasks",
-      .summary = verb.summary,
-      .fields = {models.field(),
-                 {"inputs", any_of({text(), object(fields), list(one, 1)}),
-                  "a text, an object with fields, or a list of these", true, true},
-                 {"parameters", object(parameters), "the options of attend run " + std::string(verb.name)}}};
+  return {.path = fmt::format("/v1/run/{}", kind.name),
+          .group = "tasks",
+          .summary = kind.summary,
+          .fields = {models.field(),
+                     {"inputs", any_of({text(), object(fields), list(one, 1)}),
+                      "a text, an object with fields, or a list of these", true, true},
+                     {"parameters", schema_of(all), fmt::format("the options of attend run {}", kind.name)}}};
 }
 
 }  // namespace
 
-void add_task_routes(serve::Server& server, const serve::ServedModels& models) {
+void add_task_routes(Server& server, const ServedModels& models) {
   const auto loaded = std::make_shared<LoadedTasks>();
-  for (const auto group : {label_tasks, span_tasks, vector_tasks})
-    for (const TaskVerb& verb : group())
-      server.add(endpoint_of(verb, models), [&verb, &models, loaded](const Fields& body) {
-        return run_task(verb, models, *loaded, body);
+  for (const PipelineKind* kind : pipelines())
+    if (!kind->generates)
+      server.add(endpoint_of(*kind, models), [kind, &models, loaded](const Fields& body) {
+        return run_task(*kind, models, *loaded, body);
       });
 }
 
-}  // namespace attend::cli
+}  // namespace attend::serve

@@ -1,0 +1,39 @@
+// The last hidden state of every token.
+#include "formats/json_floats.h"
+#include "pipelines/pipeline.h"
+
+namespace attend {
+namespace {
+
+class FeatureExtraction : public Pipeline {
+ public:
+  void load(const ModelPath& model) override { extractor_.emplace(model); }
+
+  std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& options) override {
+    std::vector<Json> answers;
+    for (const Features& features : extractor_->extract(texts_of(inputs), options)) {
+      Json rows = Json::array();
+      auto value = features.values.begin();
+      for (std::size_t i = 0; i < features.tokens; ++i, value += static_cast<std::ptrdiff_t>(features.width))
+        rows.push_back(float_list({value, features.width}));
+      Json batch = Json::array();  // a batch of one text, as in the pipeline
+      batch.push_back(std::move(rows));
+      answers.push_back(std::move(batch));
+    }
+    return answers;
+  }
+
+ private:
+  std::optional<FeatureExtractor> extractor_;
+};
+
+}  // namespace
+
+extern const PipelineKind feature_extraction_pipeline;
+const PipelineKind feature_extraction_pipeline = {
+    "feature-extraction", "the last hidden state of every token",
+    "Prints the model's last hidden states: a list of numbers for each token. For one vector per "
+    "sentence, use `attend embed`.",
+    "attend run feature-extraction bert-base-uncased \"A dog.\"", make_pipeline<FeatureExtraction>};
+
+}  // namespace attend
