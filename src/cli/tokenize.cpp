@@ -5,8 +5,8 @@
 #include "base/text_lines.h"
 #include "cli/text_lines.h"
 #include "cli/verb.h"
-#include "formats/gguf.h"
 #include "formats/json.h"
+#include "formats/model_source.h"
 #include "tasks/chat_template.h"
 #include "tokenizers/files/directory_facts.h"
 #include "tokenizers/steps/encoding.h"
@@ -41,7 +41,8 @@ class Wanted {
         has_length_(app.count("--max-length") > 0),
         has_stride_(app.count("--stride") > 0) {
     const std::filesystem::path model = options.model;
-    directory_ = std::filesystem::is_directory(model) || is_gguf(model) ? model : model.parent_path();
+    const bool is_model = std::filesystem::is_directory(model) || open_source(model)->is_one_file();
+    directory_ = is_model ? model : model.parent_path();
   }
 
   std::optional<Truncation> truncation() const {

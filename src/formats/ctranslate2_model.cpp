@@ -199,7 +199,8 @@ bool is_ctranslate2(const fs::path& directory) {
   return file_exists(directory / weights_name) && !holds_checkpoint(directory);
 }
 
-Json ctranslate2_config(const fs::path& directory) {
+Json CTranslate2Source::config() const {
+  const fs::path& directory = path();
   const MappedFile mapping(directory / weights_name);
   const CTranslate2 file = read_variables(mapping);
   const ctranslate2::Family& family = ctranslate2::family_of(file);
@@ -217,9 +218,17 @@ Json ctranslate2_config(const fs::path& directory) {
   return config;
 }
 
-std::string ctranslate2_tokenizer_files(const fs::path& directory) {
-  const MappedFile mapping(directory / weights_name);
-  return std::string(ctranslate2::family_of(read_variables(mapping)).tokenizer_files);
+WeightFiles CTranslate2Source::weight_files() const {
+  WeightFiles checkpoint;
+  checkpoint.add(CTranslate2Checkpoint(path()));
+  return checkpoint;
+}
+
+std::string CTranslate2Source::missing_tokenizer() const {
+  const MappedFile mapping(path() / weights_name);
+  return fmt::format(
+      "found no tokenizer; copy the original model's files there, because CTranslate2 does not: {}",
+      ctranslate2::family_of(read_variables(mapping)).tokenizer_files);
 }
 
 CTranslate2Checkpoint::CTranslate2Checkpoint(const fs::path& directory)

@@ -93,8 +93,8 @@ Json shortened(const Json& given) {
 
 }  // namespace
 
-Json gguf_config(const fs::path& path) {
-  const GgufParts files(path);
+Json GgufSource::config() const {
+  const GgufParts files(path());
   const Gguf& gguf = files.first();
   const GgufArchitecture& architecture = gguf_architecture(gguf);
   Json config = {{"model_type", architecture.model_type}, {"architectures", {architecture.class_name}}};
@@ -117,8 +117,8 @@ Json gguf_config(const fs::path& path) {
   return config;
 }
 
-Json gguf_tokenizer_config(const fs::path& path) {
-  const MappedFile file(path);
+Json GgufSource::tokenizer_config() const {
+  const MappedFile file(path());
   const Gguf gguf = open(file);
   const GgufArchitecture& architecture = gguf_architecture(gguf);
   const Fields& metadata = gguf.metadata();
@@ -163,9 +163,9 @@ Json gguf_tokenizer_config(const fs::path& path) {
   return config;
 }
 
-std::optional<SentenceDirectory> gguf_sentences(const fs::path& path) {
+std::optional<SentenceDirectory> GgufSource::stored_sentences() const {
   using Mode = SentencePooling::Mode;
-  const MappedFile file(path);
+  const MappedFile file(path());
   const Gguf gguf = open(file);
   const std::string key = gguf_architecture(gguf).key("pooling_type");
   const std::int64_t type = gguf.metadata().integer({key}, 0, 0);
@@ -180,24 +180,24 @@ std::optional<SentenceDirectory> gguf_sentences(const fs::path& path) {
   return sentences;
 }
 
-std::optional<GgufTokenizerFacts> gguf_tokenizer_facts(const fs::path& path) {
-  const MappedFile file(path);
+std::optional<StoredTokenizer> GgufSource::stored_tokenizer() const {
+  const MappedFile file(path());
   const Gguf gguf = open(file);
   const std::string kind = gguf.metadata().text({key_model}, "");
   if (kind.empty()) return {};
-  return GgufTokenizerFacts{kind == "gpt2"    ? "BPE"
-                            : kind == "bert"  ? "WordPiece"
-                            : kind == "t5"    ? "Unigram"
-                            : kind == "llama" ? "SentencePiece"
-                                              : kind,
-                            gguf.texts(key_tokens).size()};
+  return StoredTokenizer{kind == "gpt2"    ? "BPE"
+                         : kind == "bert"  ? "WordPiece"
+                         : kind == "t5"    ? "Unigram"
+                         : kind == "llama" ? "SentencePiece"
+                                           : kind,
+                         gguf.texts(key_tokens).size()};
 }
 
-std::vector<GgufCheckpoint> gguf_checkpoints(const fs::path& path) {
-  const GgufParts files(path);
-  std::vector<GgufCheckpoint> checkpoints;
-  for (const GgufParts::Part& part : files.parts()) checkpoints.emplace_back(files, part.file.path());
-  return checkpoints;
+WeightFiles GgufSource::weight_files() const {
+  const GgufParts files(path());
+  WeightFiles checkpoint;
+  for (const GgufParts::Part& part : files.parts()) checkpoint.add(GgufCheckpoint(files, part.file.path()));
+  return checkpoint;
 }
 
 GgufCheckpoint::GgufCheckpoint(const GgufParts& files, const fs::path& part) : TensorFile(part) {

@@ -3,6 +3,8 @@
 // llama.cpp's convert_hf_to_gguf.py.
 #pragma once
 
+#include "formats/gguf.h"
+#include "formats/model_source.h"
 #include "formats/sentence_modules.h"
 
 #include <cstdint>
@@ -13,18 +15,23 @@
 
 namespace attend {
 
-// config.json. An Error for an unsupported architecture, which lists the supported ones.
-Json gguf_config(const std::filesystem::path& file);
-// tokenizer_config.json: the class, special tokens by their roles, the longest text, the chat template.
-Json gguf_tokenizer_config(const std::filesystem::path& file);
-// Pooling from {arch}.pooling_type, with vectors of length 1, as in llama.cpp; none without that key.
-std::optional<SentenceDirectory> gguf_sentences(const std::filesystem::path& file);
+class GgufSource : public ModelSource {
+ public:
+  explicit GgufSource(std::filesystem::path file) : ModelSource(std::move(file)) {}
 
-struct GgufTokenizerFacts {
-  std::string kind;  // "BPE", "WordPiece", "Unigram"
-  std::uint64_t vocabulary = 0;
+  bool is_one_file() const override { return true; }
+  // An Error for an unsupported architecture, which lists the supported ones.
+  Json config() const override;
+  std::filesystem::path config_path() const override { return path(); }
+  bool has_weights() const override { return true; }
+  WeightFiles weight_files() const override;
+  // The class, special tokens by their roles, the longest text, the chat template.
+  Json tokenizer_config() const override;
+  std::optional<StoredTokenizer> stored_tokenizer() const override;
+  std::string missing_tokenizer() const override { return "the file has no tokenizer"; }
+  // Pooling from {arch}.pooling_type, with vectors of length 1, as in llama.cpp; none without that key.
+  std::optional<SentenceDirectory> stored_sentences() const override;
 };
-std::optional<GgufTokenizerFacts> gguf_tokenizer_facts(const std::filesystem::path& file);
 
 class GgufParts;
 
@@ -34,6 +41,5 @@ class GgufCheckpoint : public TensorFile {
   // `part`: one of the files.
   GgufCheckpoint(const GgufParts& files, const std::filesystem::path& part);
 };
-std::vector<GgufCheckpoint> gguf_checkpoints(const std::filesystem::path& file);
 
 }  // namespace attend

@@ -2,8 +2,6 @@
 
 #include "base/file.h"
 #include "base/parallel.h"
-#include "formats/gguf.h"
-#include "formats/gguf_model.h"
 
 #include <algorithm>
 #include <bit>
@@ -60,11 +58,10 @@ Inspection::Tokenizer read_tokenizer(const fs::path& path) {
 }
 
 std::optional<Inspection::Tokenizer> find_tokenizer(const fs::path& directory) {
-  if (is_gguf(directory)) {
-    const auto found = gguf_tokenizer_facts(directory);
-    if (!found) return {};
+  const auto source = open_source(directory);
+  if (const auto found = source->stored_tokenizer())
     return Inspection::Tokenizer{found->kind, directory.filename().string(), found->vocabulary};
-  }
+  if (source->is_one_file()) return {};
   if (file_exists(directory / "tokenizer.json")) return read_tokenizer(directory / "tokenizer.json");
   constexpr std::pair<const char*, const char*> files[] = {
       {"source.spm", "SentencePiece"},      {"sentencepiece.bpe.model", "SentencePiece"},

@@ -1,53 +1,18 @@
-// A Hugging Face model directory: config.json, generation_config.json, weights (one safetensors file, or
-// shards with model.safetensors.index.json; or pytorch_model.bin and its index), tokenizer files, and
-// sentence-transformers' modules.json. A GGUF file (gguf_model.h) or a CTranslate2 directory
-// (ctranslate2_model.h) also counts as one.
+// A model as Hugging Face's directories have it, in whatever form it is stored (model_source.h): config.json,
+// generation_config.json, weights, and sentence-transformers' modules.
 #pragma once
 
 #include <attend/model_path.h>
 
 #include "formats/json.h"
-#include "formats/safetensors.h"
+#include "formats/model_source.h"
 
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace attend {
-
-// All tensors of a checkpoint, from all of its files.
-class WeightFiles {
- public:
-  // Opens the first that exists of model.safetensors, the shards of model.safetensors.index.json,
-  // pytorch_model.bin and the shards of its index. An Error if there is none, if a shard in the index is
-  // missing or not in the directory, if a tensor is not in the shard that the index names, or if two shards
-  // hold the same tensor. For a GGUF file, opens that; for a CTranslate2 directory, model.bin.
-  static WeightFiles open(const std::filesystem::path& directory);
-
-  // Replaces these tensors by one that is made from them; it belongs to the file of the first.
-  void replace(const std::vector<std::string>& parts, const std::string& name, const TensorView& tensor);
-
-  const TensorView* find(const std::string& name) const;
-  const std::map<std::string, TensorView>& tensors() const { return tensors_; }
-  const std::vector<TensorFile>& files() const { return files_; }
-  // The file that holds the tensor, for error messages.
-  const std::filesystem::path& file_of(const std::string& name) const;
-  // Releases the memory of file pages that have been read; reading them again only costs time.
-  void drop_pages() const {
-    for (const TensorFile& file : files_) file.mapping().drop_pages();
-  }
-  // Keeps the tensor's memory alive.
-  std::shared_ptr<const void> owner_of(const std::string& name) const {
-    return files_[file_index_.at(name)].owner();
-  }
-
- private:
-  std::vector<TensorFile> files_;
-  std::map<std::string, TensorView> tensors_;
-  std::map<std::string, std::size_t> file_index_;
-};
 
 // How a sentence-transformers directory makes one vector from token states.
 struct SentencePooling {

@@ -3,8 +3,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/directory_files.h"
-#include "formats/gguf.h"
-#include "formats/gguf_model.h"
 
 #include <map>
 
@@ -201,7 +199,7 @@ SentenceDirectory assume_sentences(const ModelDirectory& directory) {
 
 SentenceDirectory read_sentence_directory(const ModelDirectory& directory) {
   const fs::path& path = directory.path();
-  if (is_gguf(path)) return gguf_sentences(path).value_or(assume_sentences(directory));
+  if (const auto stored = open_source(path)->stored_sentences()) return *stored;
   if (!file_exists(path / "modules.json")) return assume_sentences(directory);
   SentenceDirectory all;
   const Fields own = read_transformer_config(path);

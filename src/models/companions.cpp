@@ -5,8 +5,6 @@
 #include "base/directory.h"
 #include "base/file.h"
 #include "formats/directory_files.h"
-#include "formats/gguf.h"
-#include "formats/gguf_model.h"
 #include "formats/model_directory.h"
 #include "tokenizers/files/tokenizer_files.h"
 
@@ -37,14 +35,14 @@ bool is_sentence_config(const std::string& name) {
   return name.starts_with("sentence_") && name.ends_with("_config.json");
 }
 
-// Writes the contents of a GGUF file as files.
-void write_companions(const fs::path& gguf, const fs::path& to) {
-  if (gguf_tokenizer_facts(gguf)) {
-    Tokenizer::from_file(gguf).save(to / tokenizers::file_names::tokenizer_json);
+// Writes the contents of a model's single file as files.
+void write_companions(const ModelSource& from, const fs::path& to) {
+  if (from.stored_tokenizer()) {
+    Tokenizer::from_file(from.path()).save(to / tokenizers::file_names::tokenizer_json);
     write_file_atomically(to / tokenizers::file_names::tokenizer_config_json,
-                          gguf_tokenizer_config(gguf).dump(2) + "\n");
+                          from.tokenizer_config().dump(2) + "\n");
   }
-  const ModelDirectory model(gguf);
+  const ModelDirectory model(from.path());
   if (const auto pooling = model.sentence_pooling())
     write_sentence_modules(to, *pooling, model.config().integer({"hidden_size", "d_model", "n_embd"}));
 }
@@ -55,10 +53,7 @@ void copy_companions(const fs::path& from, const fs::path& to) {
   std::error_code missing;
   if (fs::equivalent(from, to, missing)) return;
   make_directories(to);
-  if (is_gguf(from)) {
-    write_companions(from, to);
-    return;
-  }
+  if (const auto source = open_source(from); source->is_one_file()) return write_companions(*source, to);
   tokenizers::copy_tokenizer(from, to);
   for (const char* name : {"preprocessor_config.json", "processor_config.json", "chat_template.jinja",
                            "chat_template.json", "modules.json", "config_sentence_transformers.json"})

@@ -73,7 +73,7 @@ void SentenceModules::add(const SentenceModule& spec) {
       fail("{}: it reads {} numbers, but the module before it returns {}", spec.folder.string(), spec.in,
            size_);
     size_ = spec.out;
-    const WeightFiles checkpoint = WeightFiles::open(spec.folder);
+    const WeightFiles checkpoint = open_source(spec.folder)->weight_files();
     const std::vector<std::int64_t> out{spec.out};
     if (spec.kind == Kind::dense) {
       const Fields activation({{"activation_function", spec.activation}}, spec.folder.string());

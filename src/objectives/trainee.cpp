@@ -95,7 +95,7 @@ void Trainee::load_weights(const std::filesystem::path& directory) {
   for (Part& part : parts_) {
     const std::filesystem::path place = part.name.empty() ? directory : directory / part.name;
     if (part.model.adapters().empty())
-      part.model.set_weights(WeightFiles::open(place), Purpose::training);
+      part.model.set_weights(open_source(place)->weight_files(), Purpose::training);
     else
       part.model.adapters().front()->restore(part.model, place);
   }

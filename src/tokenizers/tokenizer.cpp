@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "base/utf8.h"
-#include "formats/gguf.h"
+#include "formats/model_source.h"
 #include "tokenizers/files/directory_facts.h"
 #include "tokenizers/files/gguf_tokenizer.h"
 #include "tokenizers/files/sentencepiece_files.h"
@@ -67,7 +67,7 @@ Tokenizer::~Tokenizer() = default;
 
 Tokenizer Tokenizer::from_file(const std::filesystem::path& path, TextSide side) {
   const ErrorScope scope(ErrorKind::model);
-  if (is_gguf(path)) {
+  if (open_source(path)->is_one_file()) {
     Tokenizer tokenizer(std::make_unique<State>(read_gguf_tokenizer(path), path.string()));
     tokenizer.state_->cleans_up = cleans_up(path, false);
     return tokenizer;

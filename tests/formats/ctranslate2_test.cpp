@@ -104,8 +104,8 @@ TEST(CTranslate2, RefusesADirectoryWhoseFileIsCutOff) {
   const std::string whole = read_file(data / "marian" / "model.bin");
   for (std::size_t size = 0; size < whole.size(); size += size < 600 ? 1 : 997) {
     copy.file("model.bin", whole.substr(0, size));
-    for (const std::string& error :
-         {error_of([&] { ModelDirectory{copy.path()}; }), error_of([&] { WeightFiles::open(copy.path()); })})
+    for (const std::string& error : {error_of([&] { ModelDirectory{copy.path()}; }),
+                                     error_of([&] { open_source(copy.path())->weight_files(); })})
       EXPECT_TRUE(says_cut_off(error)) << size << ": " << error;
   }
 }

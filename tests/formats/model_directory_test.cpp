@@ -22,7 +22,7 @@ class ModelDirectoryTest : public testing::Test {
   }
 
   std::string checkpoint_error() {
-    return error_of([&] { WeightFiles::open(path()); });
+    return error_of([&] { open_source(path())->weight_files(); });
   }
   std::string pooling_error() {
     return error_of([&] { ModelDirectory(path()).sentence_pooling(); });
@@ -72,7 +72,7 @@ TEST_F(ModelDirectoryTest, PrefersTheGenerationConfig) {
 
 TEST_F(ModelDirectoryTest, OpensOneFile) {
   write_weights("model.safetensors", {"a", "b"});
-  const WeightFiles checkpoint = WeightFiles::open(path());
+  const WeightFiles checkpoint = open_source(path())->weight_files();
   EXPECT_EQ(checkpoint.tensors().size(), 2u);
   ASSERT_NE(checkpoint.find("a"), nullptr);
   EXPECT_EQ(checkpoint.find("a")->shape, std::vector<std::int64_t>{1});
@@ -86,7 +86,7 @@ TEST_F(ModelDirectoryTest, OpensShards) {
   write_weights("two.safetensors", {"c", "unlisted"});
   write("model.safetensors.index.json", R"({"metadata": {"total_size": 12},
       "weight_map": {"a": "one.safetensors", "c": "two.safetensors", "b": "one.safetensors"}})");
-  const WeightFiles checkpoint = WeightFiles::open(path());
+  const WeightFiles checkpoint = open_source(path())->weight_files();
   EXPECT_EQ(checkpoint.files().size(), 2u);
   EXPECT_EQ(checkpoint.tensors().size(), 4u);
   EXPECT_EQ(checkpoint.file_of("b"), path() / "one.safetensors");
@@ -121,7 +121,7 @@ TEST_F(ModelDirectoryTest, RefusesShardsOutsideTheDirectory) {
        {std::string("../outside.safetensors"), absolute, std::string(".."), std::string("."), std::string(),
         std::string("./inside.safetensors"), std::string("inside.safetensors\\u0000")}) {
     write("model/model.safetensors.index.json", "{\"weight_map\": {\"a\": \"" + shard + "\"}}");
-    EXPECT_TRUE(contains(error_of([&] { WeightFiles::open(path() / "model"); }),
+    EXPECT_TRUE(contains(error_of([&] { open_source(path() / "model")->weight_files(); }),
                          "weight_map: \"a\": expected a name inside the directory, found \""))
         << shard;
   }
@@ -136,7 +136,7 @@ TEST_F(ModelDirectoryTest, ReadsPicklesOnlyWithoutSafetensors) {
   write("pytorch_model.bin", "PK");
   EXPECT_TRUE(contains(checkpoint_error(), "pytorch_model.bin: byte 1 of the pickle"));
   write_weights("model.safetensors", {"a"});
-  EXPECT_EQ(WeightFiles::open(path()).files().size(), 1u);
+  EXPECT_EQ(open_source(path())->weight_files().files().size(), 1u);
 }
 
 constexpr const char* mean_modules = R"([

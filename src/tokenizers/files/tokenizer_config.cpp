@@ -2,9 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "formats/ctranslate2_model.h"
-#include "formats/gguf.h"
-#include "formats/gguf_model.h"
+#include "formats/model_source.h"
 #include "tokenizers/files/tokenizer_files.h"
 
 #include <algorithm>
@@ -71,8 +69,7 @@ Json entry(const TokenizerConfig::Token& token, TokenId id) {
 }  // namespace
 
 TokenizerConfig::TokenizerConfig(const std::filesystem::path& directory)
-    : fields_(is_gguf(directory) ? gguf_tokenizer_config(directory)
-                                 : read_if_there(directory / file_names::tokenizer_config_json),
+    : fields_(open_source(directory)->tokenizer_config(),
               (directory / file_names::tokenizer_config_json).string()),
       map_(read_if_there(directory / file_names::special_tokens_map_json)),
       added_(read_if_there(directory / file_names::added_tokens_json)) {
@@ -84,8 +81,7 @@ TokenizerConfig::TokenizerConfig(const std::filesystem::path& directory)
   const std::filesystem::path model = directory / "config.json";
   family_ = "";
   if (!file_exists(model)) return;
-  const Json config = is_ctranslate2(directory) ? ctranslate2_config(directory) : read_json(model);
-  family_ = Fields(config, model.string()).text({"model_type"}, "");
+  family_ = Fields(open_source(directory)->config(), model.string()).text({"model_type"}, "");
 }
 
 // If tokenizer_config.json numbers its tokens, special_tokens_map.json is older and not read; else it has

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/text_lines.h"
 #include "base/utf8.h"
-#include "formats/ctranslate2_model.h"
+#include "formats/model_source.h"
 #include "tokenizers/files/bpe_files.h"
 #include "tokenizers/files/sentencepiece_files.h"
 #include "tokenizers/files/tokenizer_config.h"
@@ -104,11 +104,7 @@ TokenizerJson read_vocabulary_files(const std::filesystem::path& directory, Text
     return read_word_files(directory, config);
   if (has(file_names::vocab_txt)) return read_vocab_txt(directory, config);
   if (has(file_names::vocab_json) && has(file_names::merges_txt)) return read_bpe_files(directory);
-  if (is_ctranslate2(directory))
-    fail("{}: found no tokenizer; copy the original model's files there, because CTranslate2 does not: {}",
-         directory.string(), ctranslate2_tokenizer_files(directory));
-  fail("{}: found no tokenizer.json, SentencePiece model, vocab.txt, or vocab.json with merges.txt",
-       directory.string());
+  fail("{}: {}", directory.string(), open_source(directory)->missing_tokenizer());
 }
 
 bool has_target_side(const std::filesystem::path& path) {
