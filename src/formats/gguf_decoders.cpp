@@ -184,10 +184,9 @@ std::vector<GgufField> with(std::vector<GgufField> fields, const std::vector<Ggu
   return fields;
 }
 
-}  // namespace
-
-std::vector<GgufArchitecture> gguf_decoders() {
-  const std::vector<GgufField> common = {
+// The fields that all of them have.
+const std::vector<GgufField>& common_fields() {
+  static const std::vector<GgufField> all = {
       {"num_hidden_layers", {"block_count"}},
       {"max_position_embeddings", {"context_length"}},
       {"hidden_size", {"embedding_length"}},
@@ -196,13 +195,29 @@ std::vector<GgufArchitecture> gguf_decoders() {
       {"num_key_value_heads", {"attention.head_count_kv", "attention.head_count"}},
       {"head_dim", {"attention.key_length"}},
       {"rope_theta", {"rope.freq_base"}}};
-  const auto with_norm = [&](const char* field) {
-    return with(common, {{field, {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}}});
-  };
-  const std::vector<GgufField> root = with_norm("rms_norm_eps"), layer = with_norm("layer_norm_eps"),
-                               window = with(root, {{"sliding_window", {"attention.sliding_window"}}});
-  const std::vector<GgufField> biases = {{"attention_bias", {"blk.0.attn_q.bias"}}},
-                               all_biases = with(biases, {{"mlp_bias", {"blk.0.ffn_up.bias"}}});
+  return all;
+}
+
+// The common fields, with the name that a family's config has for the epsilon of its norms.
+std::vector<GgufField> with_norm(const char* field) {
+  return with(common_fields(),
+              {{field, {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}}});
+}
+
+std::vector<GgufField> with_window(const char* norm) {
+  return with(with_norm(norm), {{"sliding_window", {"attention.sliding_window"}}});
+}
+
+// config.json's flags, true if the file has the tensor.
+const GgufField kAttentionBias = {"attention_bias", {"blk.0.attn_q.bias"}};
+const GgufField kFeedForwardBias = {"mlp_bias", {"blk.0.ffn_up.bias"}};
+
+// Llama and its closest relatives.
+std::vector<GgufArchitecture> llama_like() {
+  const std::vector<GgufField> root = with_norm("rms_norm_eps");
+  const std::vector<GgufField> window = with_window("rms_norm_eps");
+  const std::vector<GgufField> biases = {kAttentionBias};
+  const std::vector<GgufField> all_biases = {kAttentionBias, kFeedForwardBias};
   return {
       {"llama",
        "llama",
@@ -214,15 +229,35 @@ std::vector<GgufArchitecture> gguf_decoders() {
        complete_decoder},
       {"qwen2", "qwen2", "Qwen2ForCausalLM", {llama_names}, root, {}, {}, complete_decoder},
       {"qwen3", "qwen3", "Qwen3ForCausalLM", {llama_names}, root, {}, biases, complete_decoder},
-      {"phi2",
-       "phi",
-       "PhiForCausalLM",
-       {phi_names, llama_names},
-       layer,
-       {{"partial_rotary_factor", 1.0}},
-       {},
+      {"olmo2", "olmo2", "Olmo2ForCausalLM", {olmo_names, llama_names}, window, {}, biases, complete_olmo},
+      {"smollm3",
+       "smollm3",
+       "SmolLM3ForCausalLM",
+       {pair_names, llama_names},
+       root,
+       {{"no_rope_layer_interval", 4}},
+       all_biases,
        complete_decoder},
-      {"phi3", "phi3", "Phi3ForCausalLM", {phi3_names, llama_names}, window, {}, {}, complete_decoder},
+      {"granite",
+       "granite",
+       "GraniteForCausalLM",
+       {pair_names, llama_names},
+       with(root, {{"embedding_multiplier", {"embedding_scale"}},
+                   {"residual_multiplier", {"residual_scale"}},
+                   {"attention_multiplier", {"attention.scale"}},
+                   {"logits_scaling", {"logit_scale"}}}),
+       {},
+       all_biases,
+       complete_granite},
+  };
+}
+
+// The three Gemmas, whose norms have an offset of 1.
+std::vector<GgufArchitecture> gemmas() {
+  const std::vector<GgufField> root = with_norm("rms_norm_eps");
+  const std::vector<GgufField> window = with_window("rms_norm_eps");
+  const std::vector<GgufField> biases = {kAttentionBias};
+  return {
       {"gemma", "gemma", "GemmaForCausalLM", {llama_names}, root, {}, biases, complete_decoder, 1},
       {"gemma2",
        "gemma2",
@@ -244,26 +279,24 @@ std::vector<GgufArchitecture> gguf_decoders() {
        biases,
        complete_gemma,
        1},
-      {"olmo2", "olmo2", "Olmo2ForCausalLM", {olmo_names, llama_names}, window, {}, biases, complete_olmo},
-      {"smollm3",
-       "smollm3",
-       "SmolLM3ForCausalLM",
-       {pair_names, llama_names},
-       root,
-       {{"no_rope_layer_interval", 4}},
-       all_biases,
-       complete_decoder},
-      {"granite",
-       "granite",
-       "GraniteForCausalLM",
-       {pair_names, llama_names},
-       with(root, {{"embedding_multiplier", {"embedding_scale"}},
-                   {"residual_multiplier", {"residual_scale"}},
-                   {"attention_multiplier", {"attention.scale"}},
-                   {"logits_scaling", {"logit_scale"}}}),
+  };
+}
+
+// Families with norms, biases or rotary parts of their own.
+std::vector<GgufArchitecture> others() {
+  const std::vector<GgufField> layer = with_norm("layer_norm_eps");
+  const std::vector<GgufField> window = with_window("rms_norm_eps");
+  const std::vector<GgufField> biases = {kAttentionBias};
+  return {
+      {"phi2",
+       "phi",
+       "PhiForCausalLM",
+       {phi_names, llama_names},
+       layer,
+       {{"partial_rotary_factor", 1.0}},
        {},
-       all_biases,
-       complete_granite},
+       complete_decoder},
+      {"phi3", "phi3", "Phi3ForCausalLM", {phi3_names, llama_names}, window, {}, {}, complete_decoder},
       {"command-r",
        "cohere",
        "CohereForCausalLM",
@@ -297,6 +330,15 @@ std::vector<GgufArchitecture> gguf_decoders() {
        {{"attention_bias", {"blk.0.attn_qkv.bias"}}},
        complete_neox},
   };
+}
+
+}  // namespace
+
+std::vector<GgufArchitecture> gguf_decoders() {
+  std::vector<GgufArchitecture> all;
+  for (const auto group : {llama_like, gemmas, others})
+    for (const GgufArchitecture& each : group()) all.push_back(each);
+  return all;
 }
 
 }  // namespace attend

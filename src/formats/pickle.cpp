@@ -221,132 +221,160 @@ class Machine {
                         numbers_of(items[2]), numbers_of(items[3])});
   }
 
+  // Runs an instruction; false after the last. Each of the functions below runs its group of instructions,
+  // and returns false for others.
   bool step() {
     const auto operation = number<std::uint8_t>();
+    if (operation == '.') return false;
+    if (!push_constant(operation) && !use_memo(operation) && !use_container(operation) &&
+        !use_object(operation))
+      damaged(fmt::format("the instruction {:#04x} is not allowed in a file of weights", operation));
+    return true;
+  }
+
+  // Numbers and texts, and the headers of frames, which contain nothing.
+  bool push_constant(std::uint8_t operation) {
     switch (operation) {
       case 0x80:  // PROTO
         take(1);
-        break;
+        return true;
       case 0x95:  // FRAME
         take(8);
-        break;
-      case '.':
-        return false;
-      case '(':
-        stack_.emplace_back(Mark{});
-        break;
+        return true;
       case 'N':
         stack_.emplace_back(Nothing{});
-        break;
+        return true;
       case 0x88:  // True, False
       case 0x89:
         stack_.emplace_back(std::int64_t{operation == 0x88});
-        break;
+        return true;
       case 'J':
         stack_.emplace_back(std::int64_t{number<std::int32_t>()});
-        break;
+        return true;
       case 'K':
         stack_.emplace_back(std::int64_t{number<std::uint8_t>()});
-        break;
+        return true;
       case 'M':
         stack_.emplace_back(std::int64_t{number<std::uint16_t>()});
-        break;
+        return true;
       case 0x8a: {  // LONG1, little-endian two's complement; longer ones than int64 are magic numbers
         const std::string_view digits = take(number<std::uint8_t>());
         std::int64_t value = !digits.empty() && (digits.back() & 0x80) != 0 ? -1 : 0;
         std::memcpy(&value, digits.data(), std::min(digits.size(), sizeof value));
         stack_.emplace_back(value);
-        break;
+        return true;
       }
       case 'G':  // a floating-point number; no tensor uses them
         take(8);
         stack_.emplace_back(Nothing{});
-        break;
+        return true;
       case 'X':
       case 'T':
         stack_.emplace_back(take(number<std::uint32_t>()));
-        break;
+        return true;
       case 0x8c:
       case 'U':
         stack_.emplace_back(take(number<std::uint8_t>()));
-        break;
-      case 'c': {
-        const std::string_view module = line();
-        push_name(module, line());
-        break;
-      }
-      case 0x93: {  // STACK_GLOBAL
-        const Value name = pop(), module = pop();
-        push_name(get<std::string_view>(module, "a module"), get<std::string_view>(name, "a name"));
-        break;
-      }
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool use_memo(std::uint8_t operation) {
+    switch (operation) {
       case 'q':
         remember(number<std::uint8_t>());
-        break;
+        return true;
       case 'r':
         remember(number<std::uint32_t>());
-        break;
+        return true;
       case 0x94:
         remember(memo_.size());
-        break;
+        return true;
       case 'h':
         recall(number<std::uint8_t>());
-        break;
+        return true;
       case 'j':
         recall(number<std::uint32_t>());
-        break;
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool use_container(std::uint8_t operation) {
+    switch (operation) {
+      case '(':
+        stack_.emplace_back(Mark{});
+        return true;
       case ')':
         push(Container::Kind::tuple);
-        break;
+        return true;
       case 't':
         push(Container::Kind::tuple, pop_marked());
-        break;
+        return true;
       case 0x85:
       case 0x86:
       case 0x87:
         push(Container::Kind::tuple, pop_many(operation - 0x84u));
-        break;
-      case ']':
-        push(Container::Kind::list);
-        break;
-      case 'a':
-        append(pop_many(1), /*pairs=*/false);
-        break;
-      case 'e':
-        append(pop_marked(), /*pairs=*/false);
-        break;
-      case '}':
-        push(Container::Kind::dictionary);
-        break;
-      case 's':
-        append(pop_many(2), /*pairs=*/true);
-        break;
-      case 'u':
-        append(pop_marked(), /*pairs=*/true);
-        break;
-      case 'Q':
-        push_storage(pop());
-        break;
+        return true;
       case 0x8f:  // EMPTY_SET; its items are not used
         if (holds_ == Holds::weights) damaged("a file of weights has no sets");
         push(Container::Kind::list);
-        break;
+        return true;
+      case ']':
+        push(Container::Kind::list);
+        return true;
+      case 'a':
+        append(pop_many(1), /*pairs=*/false);
+        return true;
+      case 'e':
       case 0x90:  // ADDITEMS
         append(pop_marked(), /*pairs=*/false);
-        break;
+        return true;
+      case '}':
+        push(Container::Kind::dictionary);
+        return true;
+      case 's':
+        append(pop_many(2), /*pairs=*/true);
+        return true;
+      case 'u':
+        append(pop_marked(), /*pairs=*/true);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  // Names, calls, storages.
+  bool use_object(std::uint8_t operation) {
+    switch (operation) {
+      case 'c': {
+        const std::string_view module = line();
+        push_name(module, line());
+        return true;
+      }
+      case 0x93: {  // STACK_GLOBAL
+        const Value name = pop(), module = pop();
+        push_name(get<std::string_view>(module, "a module"), get<std::string_view>(name, "a name"));
+        return true;
+      }
+      case 'Q':
+        push_storage(pop());
+        return true;
       case 0x81:  // NEWOBJ
       case 'R': {
         const Value arguments = pop(), callable = pop();
         call(get<Name>(callable, "something to call"), arguments);
-        break;
+        return true;
       }
       case 'b':  // attributes of a state_dict, its versions: not used
         pop();
-        break;
+        return true;
       default:
-        damaged(fmt::format("the instruction {:#04x} is not allowed in a file of weights", operation));
+        return false;
     }
-    return true;
   }
 
   std::span<const std::byte> bytes_;

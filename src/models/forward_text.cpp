@@ -86,9 +86,18 @@ Body without_virtual(const Body& body, const Padded& given, const Padded& asked)
   return {layout.unpad(columns.narrow(1, first, asked.length())), layout, layout.batch({}, {}), body.first};
 }
 
+// What the network reads, and what it reports.
+struct Reading {
+  Transformer& net;
+  const Tensors& inputs;
+  const Padded& given;
+  Pass& pass;
+  Capture::Stack& states;
+};
+
 // For an XLNet whose rows have different visible keys.
-Body read_streams(Result& r, Transformer& net, const Tensors& inputs, const Padded& given, bool whole,
-                  bool weights, Pass& pass, Capture::Stack& states) {
+Body read_streams(Result& r, const Reading& reading, bool whole, bool weights) {
+  const auto& [net, inputs, given, pass, states] = reading;
   const StackSpec& stack = net->encoder->spec();
   const Streams streams(given, inputs, stack, read_past(inputs, given.sequences(), stack), weights);
   const Tensor rows = run(net, streams.batch, nullptr, pass);
@@ -120,8 +129,8 @@ Body read_streams(Result& r, Transformer& net, const Tensors& inputs, const Padd
   return {given.unpad(content), given, given.batch({}, {}), first};
 }
 
-Body read_rows(Transformer& net, const Tensors& inputs, const Padded& given, bool prompted, bool all_read,
-               Pass& pass, Capture::Stack& states, const CrossAttentionKV* memory) {
+Body read_rows(const Reading& reading, bool prompted, bool all_read, const CrossAttentionKV* memory) {
+  const auto& [net, inputs, given, pass, states] = reading;
   const StackSpec& stack = (net->decoder ? net->decoder : net->encoder)->spec();
   const bool first_read = reads_first_column(net);
   const bool whole = all_read || (first_read && given.padding().select(1, 0).any().item<bool>());
@@ -234,9 +243,9 @@ Result forward_text(const PretrainedModel& model, Tensors inputs, const ForwardO
                             inputs.count("mems.0") > 0 || stack.looks_back || stack.half_backwards);
   const auto encoded =
       read_encoded(inputs, net->decoder ? net->decoder : net->encoder, given.sequences(), pass);
-  Body body = streams ? read_streams(r, net, inputs, given, whole, options.attentions, pass, states)
-                      : read_rows(net, inputs, given, prompted, whole, pass, states,
-                                  encoded ? &encoded->memory : nullptr);
+  const Reading reading{net, inputs, given, pass, states};
+  Body body = streams ? read_streams(r, reading, whole, options.attentions)
+                      : read_rows(reading, prompted, whole, encoded ? &encoded->memory : nullptr);
   const bool cut = prompted && !options.virtual_rows;
   if (cut) {
     body = without_virtual(body, given, asked);

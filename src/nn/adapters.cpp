@@ -129,9 +129,9 @@ bool MatrixAdapter::knows_lengths() const {
   return known_->lengths.defined();
 }
 
-Tensor adapted_linear(const Tensor& x, const Tensor& given, const Tensor& bias, PackedWeight* packed,
-                      std::span<const MatrixAdapter> all, std::int64_t first, Pass& pass,
-                      Activation activation, const Tensor& residual) {
+Tensor adapted_linear(const Tensor& x, const AdaptedRows& rows, Pass& pass, Activation activation,
+                      const Tensor& residual) {
+  const auto& [given, bias, packed, all, first] = rows;
   Tensor weight = given;
   std::vector<const MatrixAdapter*> here;
   for (const MatrixAdapter& m : all) {

@@ -60,11 +60,17 @@ std::vector<Tensor> adapter_tensors(const Module& module);
 std::shared_ptr<const AdapterChoice> choose_adapters(
     const std::vector<std::optional<std::int64_t>>& adapters);
 
-// activation(adapted(x W^T + b)) + residual, x [T, in]. `weight` holds rows of the adapters' matrix, from row
-// `first` on; an Error if an adapter's rows are partly outside of it.
-Tensor adapted_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, PackedWeight* packed,
-                      std::span<const MatrixAdapter> adapters, std::int64_t first, Pass& pass,
-                      Activation activation, const Tensor& residual);
+// Rows of the matrix that adapters belong to, from row `first` on.
+struct AdaptedRows {
+  Tensor weight, bias;
+  PackedWeight* packed;  // or null
+  std::span<const MatrixAdapter> adapters;
+  std::int64_t first = 0;
+};
+// activation(adapted(x W^T + b)) + residual, x [T, in]. An Error if an adapter's rows are partly outside of
+// these.
+Tensor adapted_linear(const Tensor& x, const AdaptedRows& rows, Pass& pass,
+                      Activation activation = Activation::none, const Tensor& residual = {});
 
 // Rows `ids` [T] of a table, adapted: [T, d]. `padding_id` is torch's padding_idx. `packed`, if not null, is
 // read instead of the table.

@@ -3,7 +3,6 @@
 #include "nn/block_sparse.h"
 #include "nn/head_products.h"
 #include "nn/plain_attention.h"
-#include "nn/sublayer.h"
 
 namespace attend {
 namespace {
@@ -225,8 +224,8 @@ Tensor SelfAttentionImpl::attend(const Tensor& packed, const AttentionRows& rows
   return attention(packed, rows.offsets, keys, {.own = own}, by_distance);
 }
 
-Tensor SelfAttentionImpl::forward(const Tensor& x, const AttentionRows& rows, const Tensor& residual,
-                                  double dropout, Pass& pass, const CacheUse* cache, std::int64_t layer,
+Tensor SelfAttentionImpl::forward(const Tensor& x, const AttentionRows& rows, const Residual& residual,
+                                  Pass& pass, const CacheUse* cache, std::int64_t layer,
                                   const AttentionCapture& capture) {
   Tensor packed = queries_keys_values(x, rows, pass);  // [T, w + 2 kw]
   const std::int64_t w = spec_.width(), kw = spec_.key_width();
@@ -241,7 +240,7 @@ Tensor SelfAttentionImpl::forward(const Tensor& x, const AttentionRows& rows, co
   const bool shared = rows.distances && rows.distances->content_bias.defined();
   if (const Tensor& bias = shared ? rows.distances->content_bias : content_bias_; bias.defined())
     packed = ops::cat({packed.narrow(1, 0, w) + bias, packed.narrow(1, w, 2 * kw)}, 1);
-  return project_add(output_, attend(packed, rows, call, pass, cache, layer), residual, dropout, pass);
+  return project_add(output_, attend(packed, rows, call, pass, cache, layer), residual, pass);
 }
 
 CrossAttentionImpl::CrossAttentionImpl(std::int64_t width, const AttentionSpec& spec) : spec_(spec) {
@@ -252,19 +251,19 @@ CrossAttentionImpl::CrossAttentionImpl(std::int64_t width, const AttentionSpec& 
 }
 
 Tensor CrossAttentionImpl::forward(const Tensor& x, const Offsets& offsets, const Tensor& key_value,
-                                   const Offsets& key_offsets, const Tensor& residual, double dropout,
-                                   Pass& pass, const AttentionCapture& capture) {
+                                   const Offsets& key_offsets, const Residual& residual, Pass& pass,
+                                   const AttentionCapture& capture) {
   const Tensor mixed = attention(query_(x, pass), offsets, {.rows = key_value, .offsets = key_offsets}, {},
                                  make_call(spec_, pass, capture));
-  return project_add(output_, mixed, residual, dropout, pass);
+  return project_add(output_, mixed, residual, pass);
 }
 
 Tensor CrossAttentionImpl::forward(const Tensor& x, const Offsets& offsets, const CacheUse& cache,
-                                   std::int64_t layer, const Tensor& residual, double dropout, Pass& pass,
+                                   std::int64_t layer, const Residual& residual, Pass& pass,
                                    const AttentionCapture& capture) {
   const KeySource keys{.cache = cache.cache, .sequences = cache.sources, .layer = layer};
   const Tensor mixed = attention(query_(x, pass), offsets, keys, {}, make_call(spec_, pass, capture));
-  return project_add(output_, mixed, residual, dropout, pass);
+  return project_add(output_, mixed, residual, pass);
 }
 
 }  // namespace attend

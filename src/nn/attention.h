@@ -7,6 +7,7 @@
 #include "nn/head_norm.h"
 #include "nn/linear.h"
 #include "nn/rotary.h"
+#include "nn/sublayer.h"
 
 #include <span>
 
@@ -35,14 +36,13 @@ struct AttentionRows {
 };
 
 // f(x) + residual for x [T, d]; queries [w], keys and values [kw each] come from one projection. (w, kw:
-// AttentionSpec::width and key_width.) An undefined residual is not added.
+// AttentionSpec::width and key_width.)
 class SelfAttentionImpl : public Module {
  public:
   SelfAttentionImpl(std::int64_t width, const AttentionSpec& spec);
-  // With `cache`, the tokens are appended to `layer` of the cache and attend to everything in it. `dropout`
-  // applies to the result.
-  Tensor forward(const Tensor& x, const AttentionRows& rows, const Tensor& residual, double dropout,
-                 Pass& pass, const CacheUse* cache, std::int64_t layer, const AttentionCapture& capture);
+  // With `cache`, the tokens are appended to `layer` of the cache and attend to everything in it.
+  Tensor forward(const Tensor& x, const AttentionRows& rows, const Residual& residual, Pass& pass,
+                 const CacheUse* cache, std::int64_t layer, const AttentionCapture& capture);
 
  private:
   Tensor queries_keys_values(const Tensor& x, const AttentionRows& rows, Pass& pass);  // [T, w + 2 kw]
@@ -72,10 +72,10 @@ class CrossAttentionImpl : public Module {
   // Keys and values of the encoder's result [Ts, d]: [Ts, 2 kw], for any number of calls to forward.
   Tensor project_kv(const Tensor& encoded, Pass& pass) { return key_value_(encoded, pass); }
   Tensor forward(const Tensor& x, const Offsets& offsets, const Tensor& key_value, const Offsets& key_offsets,
-                 const Tensor& residual, double dropout, Pass& pass, const AttentionCapture& capture);
+                 const Residual& residual, Pass& pass, const AttentionCapture& capture);
   // The same with the keys and values of `layer` in the cache for its sources.
   Tensor forward(const Tensor& x, const Offsets& offsets, const CacheUse& cache, std::int64_t layer,
-                 const Tensor& residual, double dropout, Pass& pass, const AttentionCapture& capture);
+                 const Residual& residual, Pass& pass, const AttentionCapture& capture);
 
  private:
   AttentionSpec spec_;

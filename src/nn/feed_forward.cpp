@@ -22,7 +22,7 @@ FeedForwardImpl::FeedForwardImpl(std::int64_t width, const FeedForwardSpec& spec
 
 Tensor FeedForwardImpl::forward(const Tensor& x, const Tensor& residual, double rate, Pass& pass) {
   const Tensor inner = spec_.gated ? gate(in_(x, pass), spec_) : in_(x, pass, spec_.activation);  // [T, d_ff]
-  return project_add(out_, dropout(inner, spec_.dropout.value_or(0), pass), residual, rate, pass);
+  return project_add(out_, dropout(inner, spec_.dropout.value_or(0), pass), {residual, rate}, pass);
 }
 
 }  // namespace attend

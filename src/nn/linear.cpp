@@ -173,12 +173,12 @@ LinearImpl::LinearImpl(std::int64_t in, std::int64_t out, bool with_bias) {
 
 Tensor LinearImpl::forward(const Tensor& x, Pass& pass, Activation activation, const Tensor& residual) {
   if (adapters.empty()) return linear(x, weight, bias, kept(), activation, residual);
-  return adapted_linear(x, weight, bias, kept(), adapters, 0, pass, activation, residual);
+  return adapted_linear(x, {weight, bias, kept(), adapters}, pass, activation, residual);
 }
 
 Tensor LinearImpl::with_bias(const Tensor& x, const Tensor& other, Pass& pass) {
   if (adapters.empty()) return linear(x, weight, other, kept());
-  return adapted_linear(x, weight, {}, kept(), adapters, 0, pass, Activation::none, {}) + other;
+  return adapted_linear(x, {weight, {}, kept(), adapters}, pass) + other;
 }
 
 Tensor LinearImpl::part(const Tensor& x, std::int64_t first, std::int64_t count, Pass& pass) {
@@ -192,8 +192,7 @@ Tensor LinearImpl::part(const Tensor& x, std::int64_t first, std::int64_t count,
   PackedWeight part;
   if (whole) part.replace(PackedMatrix::part_of(whole, first, count));
   const auto rows = [&](const Tensor& all) { return all.defined() ? all.narrow(0, first, count) : all; };
-  return adapted_linear(x, rows(weight), rows(bias), whole ? &part : nullptr, adapters, first, pass,
-                        Activation::none, {});
+  return adapted_linear(x, {rows(weight), rows(bias), whole ? &part : nullptr, adapters, first}, pass);
 }
 
 void LinearImpl::pack(std::shared_ptr<const PackedMatrix> matrix) {

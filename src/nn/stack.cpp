@@ -102,7 +102,7 @@ Tensor LayerImpl::feed(const Tensor& in, const Tensor& residual, const LayerCont
 
 Tensor LayerImpl::forward_parallel(const Tensor& x, const LayerContext& c, Pass& pass) {
   const Tensor in = self_attention_norm_(x), other = feed_forward_norm_ ? feed_forward_norm_(x) : in;
-  const Tensor mixed = self_attention_->forward(in, c.rows(), x, spec_.attention_result_dropout, pass,
+  const Tensor mixed = self_attention_->forward(in, c.rows(), {x, spec_.attention_result_dropout}, pass,
                                                 c.cache, c.layer, c.self_capture);
   return feed(other, mixed, c, pass);
 }
@@ -113,19 +113,18 @@ Tensor LayerImpl::forward(const Tensor& input, const LayerContext& context, Pass
   if (spec_.order == NormOrder::pre && self_attention_norm_)
     c.past = normed_past(self_attention_norm_, context, input, spec_.self_attention.empty_keys);
   const auto attend = [&](const Tensor& in, const Tensor& residual) {
-    return self_attention_->forward(in, c.rows(), residual, spec_.attention_result_dropout, pass, c.cache,
+    return self_attention_->forward(in, c.rows(), {residual, spec_.attention_result_dropout}, pass, c.cache,
                                     c.layer, c.self_capture);
   };
   Tensor x = around(self_attention_norm_, attention_result_norm_, input, attend);
   if (cross_attention_ && (c.memory.defined() || (c.cache && !c.cache->sources.empty())))
-    x = around(cross_attention_norm_, cross_attention_norm_, x,
-               [&](const Tensor& in, const Tensor& residual) {
-                 if (!c.memory.defined())
-                   return cross_attention_->forward(in, c.offsets, *c.cache, c.layer, residual,
-                                                    spec_.attention_result_dropout, pass, c.cross_capture);
-                 return cross_attention_->forward(in, c.offsets, c.memory, c.memory_offsets, residual,
-                                                  spec_.attention_result_dropout, pass, c.cross_capture);
-               });
+    x = around(cross_attention_norm_, cross_attention_norm_, x, [&](const Tensor& in, const Tensor& added) {
+      const Residual residual{added, spec_.attention_result_dropout};
+      if (!c.memory.defined())
+        return cross_attention_->forward(in, c.offsets, *c.cache, c.layer, residual, pass, c.cross_capture);
+      return cross_attention_->forward(in, c.offsets, c.memory, c.memory_offsets, residual, pass,
+                                       c.cross_capture);
+    });
   return around(feed_forward_norm_, feed_forward_result_norm_, x,
                 [&](const Tensor& in, const Tensor& residual) { return feed(in, residual, c, pass); });
 }

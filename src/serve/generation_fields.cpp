@@ -61,8 +61,11 @@ const RequestFields& generation_fields() {
   return all;
 }
 
-const RequestFields& config_fields() {
-  static const RequestFields all = {
+namespace {
+
+// How long a text may be, and how its tokens are drawn.
+RequestFields sampling_fields() {
+  return {
       {"max_new_tokens", integer(1), "maximum number of new tokens"},
       {"max_length", integer(1), "the same, with the prompt's tokens"},
       {"min_new_tokens", integer(0), "minimum number of new tokens"},
@@ -86,6 +89,12 @@ const RequestFields& config_fields() {
       {"mirostat", integer(0, 2), "1 or 2: draw tokens whose surprise stays near mirostat_tau"},
       {"mirostat_tau", number(0), "that surprise, in bits"},
       {"mirostat_eta", number(0), "how fast mirostat learns"},
+  };
+}
+
+// What makes tokens less or more likely.
+RequestFields penalty_fields() {
+  return {
       {"presence_penalty", number(-kLargest, kLargest), "subtracted once from tokens that the new text has"},
       {"frequency_penalty", number(-kLargest, kLargest),
        "subtracted each time that the new text has the token"},
@@ -99,6 +108,12 @@ const RequestFields& config_fields() {
       {"dry_allowed_length", integer(0), "how long a repetition may be"},
       {"dry_range", integer(-1), "how many tokens back it looks; -1: all"},
       {"dry_sequence_breaker_ids", one_or_several(id()), "tokens over which no repetition reaches"},
+  };
+}
+
+// Beams and other searches.
+RequestFields search_fields() {
+  return {
       {"num_beams", integer(1, 4096), "number of beams"},
       {"num_return_sequences", integer(1, 128), "as n"},
       {"num_beam_groups", integer(1), "number of groups of beams, which are kept different"},
@@ -113,6 +128,12 @@ const RequestFields& config_fields() {
       {"prompt_lookup_num_tokens", integer(1), "number of draft tokens taken from earlier in the text"},
       {"max_matching_ngram_size", integer(1), "by how many tokens before it looks for them"},
       {"num_assistant_tokens", integer(1), "has no effect without an assistant"},
+  };
+}
+
+// What texts must look like, and which tokens they may have.
+RequestFields form_fields() {
+  return {
       {"json_schema", any_of({any_object(), flag()}), "the text is JSON of this schema"},
       {"regex", text(), "the text matches this regular expression, as a whole"},
       {"grammar", text(), "the text follows these rules in EBNF, of which root is the text"},
@@ -144,6 +165,12 @@ const RequestFields& config_fields() {
       {"output_attentions", one_of({false}), "texts come without them"},
       {"output_hidden_states", one_of({false}), "texts come without them"},
   };
+}
+
+}  // namespace
+
+const RequestFields& config_fields() {
+  static const RequestFields all = sampling_fields() + penalty_fields() + search_fields() + form_fields();
   return all;
 }
 

@@ -218,6 +218,106 @@ bool is_neutral_or_without_effect(std::string_view name) {
          std::ranges::any_of(unsupported_fields(), [&](const Unsupported& u) { return u.name == name; });
 }
 
+// Lengths and how many texts.
+void read_lengths(Reader& reader, const Fields& fields, GenerationConfig& to) {
+  const GenerationConfig defaults;
+  reader.integer("max_length", to.max_length, 1);
+  reader.integer("max_new_tokens", to.max_new_tokens, 1);
+  reader.integer("min_length", to.min_length, 0, 0);
+  reader.integer("min_new_tokens", to.min_new_tokens, 0);
+  reader.texts("stop_strings", to.stop_strings);
+  reader.number("max_time", to.max_time);
+  reader.flag("do_sample", to.do_sample, defaults.do_sample);
+  reader.integer("num_beams", to.num_beams, defaults.num_beams, 1);
+  if (to.num_beams > 4096)
+    fail("{}: num_beams: expected at most 4096, found {}", fields.source(), to.num_beams);
+  reader.integer("num_return_sequences", to.num_return_sequences, defaults.num_return_sequences, 1);
+}
+
+// How tokens are drawn.
+void read_sampling(Reader& reader, const Fields& fields, GenerationConfig& to) {
+  const GenerationConfig defaults;
+  reader.number("temperature", to.temperature, defaults.temperature);
+  reader.integer("top_k", to.top_k, 0, 0);  // null means all tokens, unlike no top_k at all
+  reader.number("top_p", to.top_p, defaults.top_p);
+  reader.number("min_p", to.min_p);
+  reader.number("typical_p", to.typical_p, defaults.typical_p);
+  reader.number("epsilon_cutoff", to.epsilon_cutoff, defaults.epsilon_cutoff);
+  reader.number("eta_cutoff", to.eta_cutoff, defaults.eta_cutoff);
+  reader.number("dynatemp_range", to.dynatemp_range, defaults.dynatemp_range);
+  reader.number("dynatemp_exponent", to.dynatemp_exponent, defaults.dynatemp_exponent);
+  reader.number("xtc_probability", to.xtc_probability, defaults.xtc_probability);
+  reader.number("xtc_threshold", to.xtc_threshold, defaults.xtc_threshold);
+  if (reader.given("mirostat")) to.mirostat.version = fields.integer({"mirostat"}, 0, 0, 2);
+  reader.number("mirostat_tau", to.mirostat.surprise, defaults.mirostat.surprise);
+  reader.number("mirostat_eta", to.mirostat.rate, defaults.mirostat.rate);
+}
+
+// Contrastive search, draft tokens, beams.
+void read_search(Reader& reader, GenerationConfig& to) {
+  const GenerationConfig defaults;
+  reader.number("penalty_alpha", to.penalty_alpha, defaults.penalty_alpha);
+  reader.integer("prompt_lookup_num_tokens", to.prompt_lookup_num_tokens, 1);
+  reader.integer("max_matching_ngram_size", to.max_matching_ngram_size, defaults.max_matching_ngram_size, 1);
+  reader.integer("num_assistant_tokens", to.num_assistant_tokens, defaults.num_assistant_tokens, 1);
+  reader.integer("num_beam_groups", to.num_beam_groups, defaults.num_beam_groups, 1);
+  reader.number("diversity_penalty", to.diversity_penalty, defaults.diversity_penalty);
+  reader.other("force_words_ids", to.force_words_ids, {},
+               "a list of words, each a list of token ids, or a list of such lists of which one must come",
+               make_forced_words);
+  reader.number("length_penalty", to.length_penalty, defaults.length_penalty);
+  reader.other("early_stopping", to.early_stopping, defaults.early_stopping, "true, false or \"never\"",
+               make_early_stopping);
+}
+
+// What changes the scores of tokens.
+void read_penalties(Reader& reader, GenerationConfig& to) {
+  const GenerationConfig defaults;
+  reader.number("repetition_penalty", to.repetition_penalty, defaults.repetition_penalty);
+  reader.number("presence_penalty", to.presence_penalty, defaults.presence_penalty);
+  reader.number("frequency_penalty", to.frequency_penalty, defaults.frequency_penalty);
+  reader.number("encoder_repetition_penalty", to.encoder_repetition_penalty,
+                defaults.encoder_repetition_penalty);
+  reader.number("dry_multiplier", to.dry.multiplier, defaults.dry.multiplier);
+  reader.number("dry_base", to.dry.base, defaults.dry.base);
+  reader.integer("dry_allowed_length", to.dry.allowed_length, defaults.dry.allowed_length, 0);
+  reader.integer("dry_range", to.dry.range, defaults.dry.range, -1);
+  reader.integers("dry_sequence_breaker_ids", to.dry.sequence_breaker_ids);
+  reader.integer("no_repeat_ngram_size", to.no_repeat_ngram_size, 0, 0);
+  reader.integer("encoder_no_repeat_ngram_size", to.encoder_no_repeat_ngram_size, 0, 0);
+  reader.other("bad_words_ids", to.bad_words_ids, {}, "a list of lists of token ids", make_lists_of_ids);
+  reader.other("sequence_bias", to.sequence_bias, {},
+               "a list of pairs, each a list of token ids and a number ([[[10, 45], -2.0], [[64], 7.5]])",
+               make_biases);
+  reader.integers("suppress_tokens", to.suppress_tokens);
+  reader.integers("begin_suppress_tokens", to.begin_suppress_tokens);
+  reader.other("exponential_decay_length_penalty", to.exponential_decay_length_penalty, {},
+               "a number of tokens and a factor above 0 ([10, 1.05])", make_decay);
+}
+
+// Forms of the text, what is returned, special tokens.
+void read_outputs(Reader& reader, const Fields& fields, GenerationConfig& to) {
+  const GenerationConfig defaults;
+  read_form(reader, fields, to.form);
+  reader.number("guidance_scale", to.guidance_scale, defaults.guidance_scale);
+  if (reader.given("watermarking_config"))
+    to.watermark =
+        make_watermark(fields.json().at("watermarking_config"), fields.source() + ": watermarking_config");
+  reader.flag("remove_invalid_values", to.remove_invalid_values, false);
+  reader.flag("renormalize_logits", to.renormalize_logits, false);
+  reader.flag("return_alternatives", to.return_alternatives, false);
+  reader.flag("output_scores", to.output_scores, false);
+  reader.integer("output_top_scores", to.output_top_scores, 0, 0);
+  reader.flag("output_attentions", to.output_attentions, false);
+  reader.flag("output_hidden_states", to.output_hidden_states, false);
+  reader.integers("eos_token_id", to.eos_token_id);
+  reader.integer("pad_token_id", to.pad_token_id, -1);
+  reader.integer("bos_token_id", to.bos_token_id, 0);
+  reader.integer("decoder_start_token_id", to.decoder_start_token_id, 0);
+  reader.integer("forced_bos_token_id", to.forced_bos_token_id, 0);
+  reader.integers("forced_eos_token_id", to.forced_eos_token_id);
+}
+
 }  // namespace
 
 GenerationConfig GenerationConfig::of(const PretrainedModel& model) {
@@ -250,88 +350,12 @@ std::vector<std::string> GenerationConfig::field_names() {
 }
 
 std::vector<std::string> GenerationConfig::read(const Fields& fields, std::vector<std::string>* known) {
-  const GenerationConfig defaults;
   Reader reader(fields);
-  reader.integer("max_length", max_length, 1);
-  reader.integer("max_new_tokens", max_new_tokens, 1);
-  reader.integer("min_length", min_length, 0, 0);
-  reader.integer("min_new_tokens", min_new_tokens, 0);
-  reader.texts("stop_strings", stop_strings);
-  reader.number("max_time", max_time);
-  reader.flag("do_sample", do_sample, defaults.do_sample);
-  reader.integer("num_beams", num_beams, defaults.num_beams, 1);
-  if (num_beams > 4096) fail("{}: num_beams: expected at most 4096, found {}", fields.source(), num_beams);
-  reader.integer("num_return_sequences", num_return_sequences, defaults.num_return_sequences, 1);
-
-  reader.number("temperature", temperature, defaults.temperature);
-  reader.integer("top_k", top_k, 0, 0);  // null means all tokens, unlike no top_k at all
-  reader.number("top_p", top_p, defaults.top_p);
-  reader.number("min_p", min_p);
-  reader.number("typical_p", typical_p, defaults.typical_p);
-  reader.number("epsilon_cutoff", epsilon_cutoff, defaults.epsilon_cutoff);
-  reader.number("eta_cutoff", eta_cutoff, defaults.eta_cutoff);
-  reader.number("dynatemp_range", dynatemp_range, defaults.dynatemp_range);
-  reader.number("dynatemp_exponent", dynatemp_exponent, defaults.dynatemp_exponent);
-  reader.number("xtc_probability", xtc_probability, defaults.xtc_probability);
-  reader.number("xtc_threshold", xtc_threshold, defaults.xtc_threshold);
-
-  if (reader.given("mirostat")) mirostat.version = fields.integer({"mirostat"}, 0, 0, 2);
-  reader.number("mirostat_tau", mirostat.surprise, defaults.mirostat.surprise);
-  reader.number("mirostat_eta", mirostat.rate, defaults.mirostat.rate);
-  reader.number("penalty_alpha", penalty_alpha, defaults.penalty_alpha);
-
-  reader.integer("prompt_lookup_num_tokens", prompt_lookup_num_tokens, 1);
-  reader.integer("max_matching_ngram_size", max_matching_ngram_size, defaults.max_matching_ngram_size, 1);
-  reader.integer("num_assistant_tokens", num_assistant_tokens, defaults.num_assistant_tokens, 1);
-  reader.integer("num_beam_groups", num_beam_groups, defaults.num_beam_groups, 1);
-  reader.number("diversity_penalty", diversity_penalty, defaults.diversity_penalty);
-  reader.other("force_words_ids", force_words_ids, {},
-               "a list of words, each a list of token ids, or a list of such lists of which one must come",
-               make_forced_words);
-  reader.number("length_penalty", length_penalty, defaults.length_penalty);
-  reader.other("early_stopping", early_stopping, defaults.early_stopping, "true, false or \"never\"",
-               make_early_stopping);
-
-  reader.number("repetition_penalty", repetition_penalty, defaults.repetition_penalty);
-  reader.number("presence_penalty", presence_penalty, defaults.presence_penalty);
-  reader.number("frequency_penalty", frequency_penalty, defaults.frequency_penalty);
-  reader.number("encoder_repetition_penalty", encoder_repetition_penalty,
-                defaults.encoder_repetition_penalty);
-  reader.number("dry_multiplier", dry.multiplier, defaults.dry.multiplier);
-  reader.number("dry_base", dry.base, defaults.dry.base);
-  reader.integer("dry_allowed_length", dry.allowed_length, defaults.dry.allowed_length, 0);
-  reader.integer("dry_range", dry.range, defaults.dry.range, -1);
-  reader.integers("dry_sequence_breaker_ids", dry.sequence_breaker_ids);
-  reader.integer("no_repeat_ngram_size", no_repeat_ngram_size, 0, 0);
-  reader.integer("encoder_no_repeat_ngram_size", encoder_no_repeat_ngram_size, 0, 0);
-  reader.other("bad_words_ids", bad_words_ids, {}, "a list of lists of token ids", make_lists_of_ids);
-  reader.other("sequence_bias", sequence_bias, {},
-               "a list of pairs, each a list of token ids and a number ([[[10, 45], -2.0], [[64], 7.5]])",
-               make_biases);
-  reader.integers("suppress_tokens", suppress_tokens);
-  reader.integers("begin_suppress_tokens", begin_suppress_tokens);
-  reader.other("exponential_decay_length_penalty", exponential_decay_length_penalty, {},
-               "a number of tokens and a factor above 0 ([10, 1.05])", make_decay);
-  read_form(reader, fields, form);
-  reader.number("guidance_scale", guidance_scale, defaults.guidance_scale);
-  if (reader.given("watermarking_config"))
-    watermark =
-        make_watermark(fields.json().at("watermarking_config"), fields.source() + ": watermarking_config");
-  reader.flag("remove_invalid_values", remove_invalid_values, false);
-  reader.flag("renormalize_logits", renormalize_logits, false);
-  reader.flag("return_alternatives", return_alternatives, false);
-  reader.flag("output_scores", output_scores, false);
-  reader.integer("output_top_scores", output_top_scores, 0, 0);
-  reader.flag("output_attentions", output_attentions, false);
-  reader.flag("output_hidden_states", output_hidden_states, false);
-
-  reader.integers("eos_token_id", eos_token_id);
-  reader.integer("pad_token_id", pad_token_id, -1);
-  reader.integer("bos_token_id", bos_token_id, 0);
-  reader.integer("decoder_start_token_id", decoder_start_token_id, 0);
-  reader.integer("forced_bos_token_id", forced_bos_token_id, 0);
-  reader.integers("forced_eos_token_id", forced_eos_token_id);
-
+  read_lengths(reader, fields, *this);
+  read_sampling(reader, fields, *this);
+  read_search(reader, *this);
+  read_penalties(reader, *this);
+  read_outputs(reader, fields, *this);
   refuse_unsupported(fields);
   if (known) known->assign(reader.known().begin(), reader.known().end());
   std::vector<std::string> unknown;
