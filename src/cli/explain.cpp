@@ -1,6 +1,7 @@
 // attend explain MODEL TEXT --output page.html
 #include "base/log.h"
 #include "cli/model_option.h"
+#include "cli/parameter_flags.h"
 #include "cli/table_options.h"
 #include "cli/verb.h"
 #include "explain/ablation.h"
@@ -170,11 +171,11 @@ int explain(int argc, char** argv) {
   app.add_option("--safetensors", tensors,
                  "The safetensors file to write: all tensors, with the rest in its metadata");
   app.add_option("--svg", picture, "The SVG picture of one view to write");
-  app.add_option("--view", still.view, "Of --svg")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, StillView>{
-              {"heads", StillView::heads}, {"model", StillView::model}, {"neuron", StillView::neuron}},
-          CLI::ignore_case));
+  add_parameter(app,
+                parameter::choice(
+                    "view", still.view,
+                    {{"heads", StillView::heads}, {"model", StillView::model}, {"neuron", StillView::neuron}},
+                    "Of --svg"));
   app.add_option("--attention", still.attention, "With --svg: self, encoder, decoder or cross");
   app.add_option("--layer", still.layer, "With --svg: the layer, from 0")->check(not_negative());
   app.add_option("--head", still.heads, "With --svg: the heads, from 0, comma-separated")

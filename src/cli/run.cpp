@@ -48,13 +48,15 @@ void add_options(CLI::App& app, ModelPath& model, InputOptions& input, AdapterOf
   add_cache(app, model);
   adapters.add(app);
   add_texts(app, "text", input.texts, "The texts; default: lines of standard input");
-  app.add_option("--input-format", input.format,
-                 "Format of standard input: lines; json (per line an object with fields, or a text); csv or "
-                 "tsv (a table with field names in the first line)")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, InputFormat>{{"lines", InputFormat::lines},
-                                                                             {"json", InputFormat::json},
-                                                                             {"csv", InputFormat::csv},
-                                                                             {"tsv", InputFormat::tsv}}));
+  add_parameter(
+      app, parameter::choice(
+               "input_format", input.format,
+               {{"lines", InputFormat::lines},
+                {"json", InputFormat::json},
+                {"csv", InputFormat::csv},
+                {"tsv", InputFormat::tsv}},
+               "Format of standard input: lines; json (per line an object with fields, or a text); csv or "
+               "tsv (a table with field names in the first line)"));
   app.add_flag_callback(
       "--json-input", [&input] { input.format = InputFormat::json; }, "Same as --input-format json");
   app.add_option_function<std::vector<std::string>>(
