@@ -25,16 +25,17 @@ int tokenizer(int argc, char** argv) {
   app.add_option("action", action, "The action")->required()->check(CLI::IsMember({"train"}));
   app.add_option("files", files, "Text files")->required();
   app.add_option("--output", output, "The directory to write")->required();
-  add_parameter(app,
-                parameter::choice(
-                    "model", options.model,
-                    {{"bpe", Model::bpe},
-                     {"metaspace", Model::metaspace},
-                     {"unigram", Model::unigram},
-                     {"wordpiece", Model::wordpiece},
-                     {"character", Model::character}},
-                    "bpe (byte-level), metaspace (BPE over characters, as in SentencePiece), unigram (as in "
-                    "SentencePiece), wordpiece or character; default: that of the preset's family"));
+  PipelineParameter model = parameter::choice(
+      "model", options.model,
+      {{"bpe", Model::bpe},
+       {"metaspace", Model::metaspace},
+       {"unigram", Model::unigram},
+       {"wordpiece", Model::wordpiece},
+       {"character", Model::character}},
+      "bpe (byte-level), metaspace (BPE over characters, as in SentencePiece), unigram (as in "
+      "SentencePiece), wordpiece or character; default: that of the preset's family");
+  model.schema.erase("default");  // it depends on the preset
+  add_parameter(app, model);
   add_parameter(app,
                 parameter::choice(
                     "preset", options.preset,
