@@ -12,7 +12,9 @@ namespace {
 std::vector<FormedScores::Term> plain_distances(const DistanceTensors& d, std::int64_t query,
                                                 std::int64_t key, const QueryMask& own) {
   const std::int64_t Lq = own.places.size(0), Lk = own.penalty.size(1);
-  const Tensor places = own.counted.defined() ? own.counted : ops::arange(Lk, own.places.type());
+  // Padding before two rows does not change their distance, but it changes the number of tokens before a key.
+  const bool counted = d.by_key && own.counted.defined();
+  const Tensor places = counted ? own.counted : ops::arange(Lk, own.places.type());
   const Tensor queries = d.by_key ? ops::zeros_like(own.places) : own.places;
   const Tensor distance = places.unsqueeze(0) - queries.unsqueeze(1);
   const Tensor signed_distance = own.backwards ? distance.neg() : distance;

@@ -127,6 +127,7 @@ FORWARD = {  # case: layout and seed
     "gpt-oss": ("right", 94),
     "gpt-oss-token-classification": ("left", 95),
     "mpnet-sequence-classification": ("right", 56),
+    "mpnet-model": ("left", 103),
     "camembert-causal-lm": ("left", 57),
     "mt5": ("targets", 58),
     "opt-350m": ("left", 59),
