@@ -32,4 +32,14 @@ CLI::Option* add_similarity(CLI::App& app, std::optional<Similarity>& similarity
                                                                     {"manhattan", Similarity::manhattan}}));
 }
 
+CLI::Option* add_vector_format(CLI::App& app, VectorFormat& format) {
+  return app
+      .add_option(
+          "--precision", format,
+          "Numbers of the vectors in --output: float32, int8 (a quarter, nearly the same results), or "
+          "bits (a thirty-second: the signs)")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, VectorFormat>{
+          {"float32", VectorFormat::float32}, {"int8", VectorFormat::int8}, {"bits", VectorFormat::bits}}));
+}
+
 }  // namespace attend::cli

@@ -1,7 +1,7 @@
 // The options of verbs and tasks that make vectors of texts.
 #pragma once
 
-#include <attend/attend.h>
+#include <attend/vectors.h>
 
 #include <map>
 #include <optional>
@@ -26,5 +26,8 @@ class VectorFlags {
 
 // --similarity; absent: the model's own.
 CLI::Option* add_similarity(CLI::App& app, std::optional<Similarity>& similarity);
+
+// --precision of a file of vectors.
+CLI::Option* add_vector_format(CLI::App& app, VectorFormat& format);
 
 }  // namespace attend::cli
