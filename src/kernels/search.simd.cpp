@@ -33,9 +33,9 @@ float cosine_of(const SearchQuery& query, const Row& row) {
     products.part[p] = fused(load_part(query.numbers + i, count), x, products.part[p]);
     squares.part[p] = fused(x, x, squares.part[p]);
   });
-  // The scale of a row changes its length only, but must be finite.
+  // A scale changes nothing, but it must be finite, and so must the length: 0 times them is 0, or NaN.
   const float length = __builtin_sqrtf(squares.total()) * query.length;
-  return (length == 0 ? 0 : products.total() / length) + 0 * row.scale();
+  return (length == 0 ? 0 : products.total() / length) + 0 * (length + row.scale());
 }
 
 template <class Row>

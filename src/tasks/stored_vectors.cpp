@@ -77,7 +77,8 @@ std::vector<Neighbour> best_rows(std::size_t rows, std::size_t row_bytes, std::s
     for (std::size_t i = begin; i < end; ++i) {
       const float score = scores[i - begin];
       if (!std::isfinite(score))
-        fail("{}: vector {} has a number that is not finite: the file is damaged", source, i + 1);
+        fail("{}: vector {} has a number that is not finite or too large: the file is damaged", source,
+             i + 1);
       if (score <= least) continue;
       piece.push_back({i, score});
       if (piece.size() < 2 * max_count) continue;

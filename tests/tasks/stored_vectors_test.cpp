@@ -145,7 +145,7 @@ TEST(StoredVectors, RefusesDamagedFiles) {
     const float bad = INFINITY;
     std::string damaged = whole;  // number 15 of vector 48
     std::memcpy(damaged.data() + damaged.size() - 17 * sizeof bad, &bad, sizeof bad);
-    EXPECT_ERROR("vector 49 has a number that is not finite: the file is damaged",
+    EXPECT_ERROR("vector 49 has a number that is not finite or too large: the file is damaged",
                  StoredVectors(files.file(name, damaged)).nearest(vectors[0], 3));
   }
   write_vectors(files.path() / "v.npy", vectors);
