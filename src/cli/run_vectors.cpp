@@ -1,4 +1,7 @@
 // attend run: tasks whose answer is numbers.
+#include <attend/reranker.h>
+#include <attend/token_weights.h>
+
 #include "base/error.h"
 #include "cli/run_task.h"
 #include "cli/vector_options.h"
@@ -12,6 +15,15 @@
 namespace attend::cli {
 namespace {
 
+// A list of numbers for each token.
+Json rows_of(const Features& features) {
+  Json rows = Json::array();
+  auto value = features.values.begin();
+  for (std::size_t i = 0; i < features.tokens; ++i, value += static_cast<std::ptrdiff_t>(features.width))
+    rows.push_back(float_list({value, features.width}));
+  return rows;
+}
+
 class FeatureExtraction : public Task {
  public:
   void add_options(CLI::App&) override {}
@@ -20,12 +32,8 @@ class FeatureExtraction : public Task {
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& options) override {
     std::vector<Json> answers;
     for (const Features& features : extractor_->extract(texts_of(inputs), options)) {
-      Json rows = Json::array();
-      auto value = features.values.begin();
-      for (std::size_t i = 0; i < features.tokens; ++i, value += static_cast<std::ptrdiff_t>(features.width))
-        rows.push_back(float_list({value, features.width}));
       Json batch = Json::array();  // a batch of one text, as in the pipeline
-      batch.push_back(std::move(rows));
+      batch.push_back(rows_of(features));
       answers.push_back(std::move(batch));
     }
     return answers;
@@ -84,13 +92,70 @@ class SentenceSimilarity : public Task {
   std::optional<Embedder> embedder_;
 };
 
+// --prompt, --prompt-name.
+void add_prompts(CLI::App& app, std::optional<std::string>& prompt, std::optional<std::string>& name,
+                 const char* help) {
+  CLI::Option* const named = app.add_option("--prompt-name", name, "Name of a prompt of the model");
+  app.add_option("--prompt", prompt, help)->excludes(named);
+}
+
+class SparseVectors : public Task {
+ public:
+  void add_options(CLI::App& app) override {
+    add_prompts(app, options_.prompt, options_.prompt_name, "Text to put before every text");
+  }
+  void load(const ModelPath& model) override { embedder_.emplace(model); }
+
+  std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
+    EmbedOptions options = options_;
+    static_cast<RunOptions&>(options) = run;
+    std::vector<Json> answers;
+    for (const std::vector<TokenWeight>& weights : embedder_->embed(texts_of(inputs), options)) {
+      Json answer = Json::object();
+      auto& fields = answer.get_ref<Json::object_t&>();
+      for (const TokenWeight& each : weights)  // a vocabulary may have tokens without a text
+        fields.emplace_back(each.text.empty() ? fmt::format("#{}", each.token) : each.text,
+                            shortest_double(each.weight));
+      answers.push_back(std::move(answer));
+    }
+    return answers;
+  }
+
+ private:
+  EmbedOptions options_;
+  std::optional<SparseEmbedder> embedder_;
+};
+
+class TokenVectors : public Task {
+ public:
+  void add_options(CLI::App& app) override {
+    add_prompts(app, options_.prompt, options_.prompt_name, "Text to put before every text");
+  }
+  void load(const ModelPath& model) override { embedder_.emplace(model); }
+
+  std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
+    EmbedOptions options = options_;
+    static_cast<RunOptions&>(options) = run;
+    std::vector<Json> answers;
+    for (const Features& features : embedder_->embed(texts_of(inputs), options))
+      answers.push_back(rows_of(features));
+    return answers;
+  }
+
+ private:
+  EmbedOptions options_;
+  std::optional<TokenEmbedder> embedder_;
+};
+
 class Rerank : public Task {
  public:
   void add_options(CLI::App& app) override {
     app.add_option("--top-k", top_k_, "Max documents per query; 0: all")->check(not_negative());
-    app.add_flag("--raw-scores", raw_, "The model's scores as they are, without a sigmoid");
+    app.add_flag("--raw-scores", options_.raw_scores, "The model's scores as they are, without a sigmoid");
+    add_prompts(app, options_.prompt, options_.prompt_name,
+                "What to look for, for models with a prompt, such as Qwen3-Reranker's instruction");
   }
-  void load(const ModelPath& model) override { classifier_.emplace(model); }
+  void load(const ModelPath& model) override { reranker_.emplace(model); }
 
   // All arguments together are one input.
   std::vector<Json> from_texts(const std::vector<std::string>& texts) const override {
@@ -111,7 +176,9 @@ class Rerank : public Task {
       if (documents.back().empty()) fail("{}: documents: expected at least one", input.source());
       for (const std::string& document : documents.back()) pairs.push_back({input.text({"query"}), document});
     }
-    const std::vector<float> scores = scores_of(pairs, options);
+    RerankOptions how = options_;
+    static_cast<RunOptions&>(how) = options;
+    const std::vector<float> scores = reranker_->score(pairs, how);
     std::vector<Json> answers;
     auto first = scores.begin();
     for (const std::vector<std::string>& some : documents) {
@@ -122,21 +189,6 @@ class Rerank : public Task {
   }
 
  private:
-  std::vector<float> scores_of(const std::vector<TextAndPair>& pairs, const RunOptions& run) {
-    ClassifyOptions options;
-    static_cast<RunOptions&>(options) = run;
-    options.top_k = 0;
-    options.function = raw_ ? ScoreFunction::none : ScoreFunction::sigmoid;
-    std::vector<float> scores;
-    for (const std::vector<LabelScore>& labels : classifier_->classify(pairs, options)) {
-      if (labels.size() != 1)
-        fail("expected a model that gives a query and a document one score, found one with {} labels",
-             labels.size());
-      scores.push_back(labels.front().score);
-    }
-    return scores;
-  }
-
   // The documents with their places and scores, the best first.
   Json ranking(const std::vector<std::string>& documents, const std::vector<float>& scores) const {
     std::vector<std::size_t> order(documents.size());
@@ -150,8 +202,8 @@ class Rerank : public Task {
   }
 
   std::int64_t top_k_ = 0;
-  bool raw_ = false;
-  std::optional<TextClassifier> classifier_;
+  RerankOptions options_;
+  std::optional<Reranker> reranker_;
 };
 
 }  // namespace
@@ -167,11 +219,22 @@ std::span<const TaskVerb> vector_tasks() {
        "similarity function. Lines of standard input are JSON objects with source_sentence and sentences.",
        "attend run sentence-similarity all-MiniLM-L6-v2 \"A dog runs.\" \"An animal moves.\" \"It rains.\"",
        make_task<SentenceSimilarity>},
+      {"sparse-vectors", "a weight for each token that a text is about",
+       "Prints an object with tokens and their weights, the heaviest first: by SPLADE, or by BGE-M3 "
+       "(sparse_linear.pt). Texts are cut at the model's maximum.",
+       "attend run sparse-vectors splade-v3 \"A dog runs.\"", make_task<SparseVectors>},
+      {"token-vectors", "a vector for each token, for late interaction",
+       "Prints the vectors of BGE-M3 for late interaction (colbert_linear.pt), a list of numbers for each "
+       "token "
+       "after the first. Texts are cut at the model's maximum.",
+       "attend run token-vectors bge-m3 \"A dog runs.\"", make_task<TokenVectors>},
       {"rerank", "documents sorted by how well they answer a query",
-       "Sorts documents by the score that a cross-encoder gives to the query and each of them: a classifier "
-       "with "
-       "one label, such as ms-marco-MiniLM-L6-v2. The first text is the query, the others are the documents. "
-       "Lines of standard input are JSON objects with query and documents.",
+       "Sorts documents by how well they answer a query: by the score of a cross-encoder (a classifier with "
+       "one "
+       "label, such as ms-marco-MiniLM-L6-v2), or of a language model that answers yes or no, such as "
+       "Qwen3-Reranker. The first text is the query, the others are the documents. Lines of standard input "
+       "are "
+       "JSON objects with query and documents.",
        "attend run rerank ms-marco-MiniLM-L6-v2 \"who painted it\" \"A painter.\" \"It rains.\"",
        make_task<Rerank>},
   };
