@@ -1,14 +1,14 @@
-// attend embed MODEL [TEXT...]: sentences to vectors, or a search by meaning.
-#include <attend/attend.h>
+// attend embed MODEL [TEXT...]: sentences to vectors, printed or kept in a file, or a search by meaning.
+#include <attend/vectors.h>
 
-#include "base/file.h"
+#include "base/log.h"
 #include "base/progress.h"
-#include "base/python_text.h"
 #include "cli/bad_inputs.h"
 #include "cli/given_texts.h"
 #include "cli/model_option.h"
 #include "cli/shard.h"
 #include "cli/vector_options.h"
+#include "cli/vector_search.h"
 #include "cli/verb.h"
 #include "formats/json_floats.h"
 
@@ -41,108 +41,33 @@ std::vector<std::vector<float>> embed_with_progress(Embedder& embedder, GivenTex
   return vectors;
 }
 
-// The lines of a file that are valid texts, with their vectors.
-struct Candidates {
-  std::vector<std::size_t> lines;
-  std::vector<std::string> texts;
-  std::vector<std::vector<float>> vectors;
-};
-
-Candidates good_lines(const GivenTexts& texts, std::vector<std::vector<float>> vectors, BadInputs& bad) {
-  Candidates good;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (!texts.error(i).empty()) {
-      bad.report(texts.error(i));
-      continue;
-    }
-    if (strip(texts[i]).empty()) continue;
-    good.lines.push_back(i + 1);
-    good.texts.push_back(texts[i]);
-    good.vectors.push_back(std::move(vectors[i]));
+// Embeds the texts as documents and keeps their vectors in a file.
+void keep_vectors(Embedder& embedder, GivenTexts& texts, EmbedOptions options, const AdapterOf& adapters,
+                  const std::string& path, VectorFormat format, BadInputs& bad) {
+  options.role = TextRole::document;
+  std::vector<std::vector<float>> vectors = embed_with_progress(embedder, texts, options, adapters);
+  if (path.ends_with(".npy")) {  // its rows are the lines of the texts
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      if (!texts.error(i).empty())
+        fail("{}; a .npy file needs a vector for every line: expected no bad texts, or a .safetensors file",
+             texts.error(i));
+    write_vectors(path, vectors, {.format = format});
+    inform("{}: {} vectors of {} numbers", path, vectors.size(), vectors.front().size());
+    return;
   }
-  return good;
+  EmbeddedLines good(texts, std::move(vectors), bad);
+  options.prompt = "";
+  options.prompt_name.reset();
+  options.on_progress = {};
+  const std::vector<float> sample = embedder.embed({StoredVectors::sample_text}, options).front();
+  write_vectors(
+      path, good.vectors,
+      {.format = format, .texts = std::move(good.texts), .lines = std::move(good.lines), .sample = sample});
+  inform("{}: {} vectors of {} numbers", path, good.vectors.size(), sample.size());
 }
 
-// For each query the `top` nearest of `candidates`. A query that is bad has none.
-void print_nearest(const GivenTexts& queries, const std::vector<std::vector<float>>& query_vectors,
-                   const Candidates& candidates, Similarity similarity, std::size_t top, bool json,
+void print_vectors(const GivenTexts& texts, const std::vector<std::vector<float>>& vectors, bool json,
                    BadInputs& bad) {
-  for (std::size_t q = 0; q < queries.size(); ++q) {
-    if (const std::string& error = queries.error(q); !error.empty()) {
-      std::cout.flush();
-      bad.report(error);
-      if (json) std::cout << Json{{"query", queries[q]}, {"error", error}}.dump() << "\n";
-      continue;
-    }
-    const std::vector<Neighbour> found = nearest(query_vectors[q], candidates.vectors, top, similarity);
-    if (json) {
-      Json results = Json::array();
-      for (const auto& [i, score] : found)
-        results.push_back({{"line", candidates.lines[i]},
-                           {"score", shortest_double(score)},
-                           {"text", candidates.texts[i]}});
-      std::cout << Json{{"query", queries[q]}, {"results", results}}.dump() << "\n";
-      continue;
-    }
-    if (queries.size() > 1) std::cout << queries[q] << "\n";
-    for (const auto& [i, score] : found) std::cout << fmt::format("{:.4f}  {}\n", score, candidates.texts[i]);
-  }
-}
-
-}  // namespace
-
-int embed(int argc, char** argv) {
-  ModelPath model;
-  std::string search;
-  std::optional<std::string> document_prompt;
-  std::optional<Similarity> similarity;
-  std::vector<std::string> arguments;
-  std::size_t top = 5;
-  RunOptions run;
-  bool json = false;
-  BadInputs bad;
-  Shard shard;
-  Parser parser("embed",
-                "Turns sentences (arguments, or lines of standard input) into vectors, one line of numbers "
-                "each. With --search, prints the lines of a file that are closest in meaning; sentences then "
-                "get the model's query prompt, and lines its document prompt.",
-                "attend embed all-MiniLM-L6-v2 --search notes.txt \"how do I undo my last change\"");
-  AdapterOf adapters;
-  VectorFlags flags;
-  add_model(parser.app(), model);
-  adapters.add(parser.app());
-  add_texts(parser.app(), "text", arguments, "The sentences");
-  CLI::Option* const searches =
-      parser.app().add_option("--search,--similar-to", search, "A file to search, one sentence per line");
-  parser.app().add_option("--top", top, "Number of lines that --search prints")->check(positive());
-  add_similarity(parser.app(), similarity)->needs(searches);
-  flags.add(parser.app());
-  parser.app()
-      .add_option("--document-prompt", document_prompt, "Text to put before every line of the searched file")
-      ->needs(searches);
-  parser.app().add_option("--batch-tokens", run.batch_tokens, "Tokens per batch")->check(positive());
-  bad.add_option(parser.app());
-  parser.app().add_flag("--json", json, "Print one JSON object per sentence");
-  shard.add_options(parser.app());
-  if (const auto status = parser.parse(argc, argv)) return *status;
-  if (!shard.begin(!arguments.empty())) return 0;
-
-  Embedder embedder(model, flags.embedder());
-  GivenTexts texts(arguments);
-  EmbedOptions options = flags.embed(run);
-  if (!search.empty()) {
-    options.role = TextRole::query;
-    const auto queries = embed_with_progress(embedder, texts, options, adapters);
-    options.role = TextRole::document;
-    options.prompt_name.reset();
-    options.prompt = document_prompt;
-    GivenTexts lines = GivenTexts::of_file(search);
-    const Candidates candidates =
-        good_lines(lines, embed_with_progress(embedder, lines, options, adapters), bad);
-    print_nearest(texts, queries, candidates, similarity.value_or(embedder.similarity()), top, json, bad);
-    return shard.finish(bad.status());
-  }
-  const auto vectors = embed_with_progress(embedder, texts, options, adapters);
   for (std::size_t i = 0; i < texts.size(); ++i)
     if (const std::string& error = texts.error(i); !error.empty()) {
       std::cout.flush();
@@ -153,6 +78,95 @@ int embed(int argc, char** argv) {
     } else {
       std::cout << fmt::format("{:.6g}\n", fmt::join(vectors[i], " "));
     }
+}
+
+// --search, --top, --similarity, --document-prompt.
+struct SearchFlags {
+  std::string file;
+  std::size_t top = 5;
+  std::optional<Similarity> similarity;
+  std::optional<std::string> document_prompt;
+
+  void add(CLI::App& app) {
+    CLI::Option* const searches = app.add_option(
+        "--search,--similar-to", file,
+        "A file to search: one sentence per line, or vectors of --output (.safetensors, .npy)");
+    app.add_option("--top", top, "Number of lines that --search prints")->check(positive());
+    add_similarity(app, similarity)->needs(searches);
+    app.add_option("--document-prompt", document_prompt, "Text to put before every line of the searched file")
+        ->needs(searches);
+  }
+
+  void run(Embedder& embedder, GivenTexts& texts, EmbedOptions options, const AdapterOf& adapters, bool json,
+           BadInputs& bad) const {
+    const SearchOptions how{top, similarity.value_or(embedder.similarity()), json};
+    std::optional<StoredVectors> stored;
+    if (holds_vectors(file)) {
+      if (document_prompt) fail("--document-prompt: {} has vectors, which are not made again", file);
+      stored.emplace(file);
+      stored->check(embedder, options);
+    }
+    options.role = TextRole::query;
+    const auto queries = embed_with_progress(embedder, texts, options, adapters);
+    if (stored) return print_nearest(texts, queries, *stored, how, bad);
+    options.role = TextRole::document;
+    options.prompt_name.reset();
+    options.prompt = document_prompt;
+    GivenTexts lines = GivenTexts::of_file(file);
+    auto vectors = embed_with_progress(embedder, lines, options, adapters);
+    print_nearest(texts, queries, EmbeddedLines(lines, std::move(vectors), bad), how, bad);
+  }
+};
+
+}  // namespace
+
+int embed(int argc, char** argv) {
+  ModelPath model;
+  std::vector<std::string> arguments;
+  RunOptions run;
+  bool json = false;
+  BadInputs bad;
+  Shard shard;
+  SearchFlags search;
+  VectorFormat format = VectorFormat::float32;
+  Parser parser(
+      "embed",
+      "Turns sentences (arguments, or lines of standard input) into vectors, one line of numbers "
+      "each, or with --output into a file of vectors. With --search, prints the lines of a file that "
+      "are closest in meaning; sentences then get the model's query prompt, and lines, like those of "
+      "--output, its document prompt.",
+      "attend embed all-MiniLM-L6-v2 --search notes.txt \"how do I undo my last change\"");
+  AdapterOf adapters;
+  VectorFlags flags;
+  add_model(parser.app(), model);
+  adapters.add(parser.app());
+  add_texts(parser.app(), "text", arguments, "The sentences");
+  search.add(parser.app());
+  flags.add(parser.app());
+  parser.app().add_option("--batch-tokens", run.batch_tokens, "Tokens per batch")->check(positive());
+  bad.add_option(parser.app());
+  parser.app().add_flag("--json", json, "Print one JSON object per sentence");
+  shard.add_options(parser.app(), "A file for the vectors: .safetensors, with texts and lines, or .npy");
+  CLI::Option* const precision = add_vector_format(parser.app(), format);
+  precision->needs(parser.app().get_option("--output"));
+  if (const auto status = parser.parse(argc, argv)) return *status;
+  const std::string kept = shard.output_alone();
+  if (!kept.empty() && !holds_vectors(kept))
+    fail("--output {}: expected a name that ends with .safetensors or .npy", kept);
+  if (!kept.empty() && !search.file.empty())
+    fail("--output: expected no --search, whose results are printed");
+  if (shard.given() && precision->count() > 0) fail("--precision: with --shard, vectors are printed");
+  if (!shard.begin(!arguments.empty())) return 0;
+
+  Embedder embedder(model, flags.embedder());
+  GivenTexts texts(arguments);
+  const EmbedOptions options = flags.embed(run);
+  if (!search.file.empty())
+    search.run(embedder, texts, options, adapters, json, bad);
+  else if (!kept.empty())
+    keep_vectors(embedder, texts, options, adapters, kept, format, bad);
+  else
+    print_vectors(texts, embed_with_progress(embedder, texts, options, adapters), json, bad);
   return shard.finish(bad.status());
 }
 

@@ -44,7 +44,8 @@ int forward(int argc, char** argv) {
   const SentenceDirectory modules = read_sentence_directory(directory);
   std::optional<SentenceModules> sentence;
   const Transformer network = loaded.network();
-  if (!modules.assumed && !network->is_encoder_decoder() && !network->reads_images()) {
+  if (!modules.assumed && modules.makes_vectors() && !network->is_encoder_decoder() &&
+      !network->reads_images()) {
     sentence.emplace(modules.modules,
                      (network->decoder ? network->decoder : network->encoder)->spec().width());
     options.sentence = &*sentence;

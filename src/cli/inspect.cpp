@@ -14,6 +14,8 @@ namespace {
 
 // "cls", or "cls+mean" if vectors of several kinds are concatenated.
 std::string pooling_of(const SentenceDirectory& sentences) {
+  if (!sentences.makes_vectors())
+    return sentences.modules.front().kind == SentenceModule::Kind::splade ? "splade" : "logit_score";
   std::vector<std::string> names;
   for (const SentencePooling::Mode mode : sentences.modules.front().modes)
     names.push_back(pooling_name(mode));
@@ -38,6 +40,10 @@ Json as_json(const SentenceDirectory& sentences) {
 std::string as_text(const SentenceDirectory& sentences) {
   using Kind = SentenceModule::Kind;
   std::string line = fmt::format("{} pooling", pooling_of(sentences));
+  if (!sentences.makes_vectors())
+    line = sentences.modules.front().kind == Kind::splade
+               ? "sparse vectors (`attend run sparse-vectors`)"
+               : "scores of a query and a document (`attend run rerank`)";
   for (const SentenceModule& module : sentences.modules) {
     if (module.kind == Kind::dense) line += fmt::format(", a dense layer of {}", module.out);
     if (module.kind == Kind::norm) line += ", a layer norm";

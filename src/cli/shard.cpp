@@ -75,23 +75,29 @@ std::streambuf::int_type Shard::Lines::underflow() {
   return traits_type::to_int_type(buffer_.front());
 }
 
-void Shard::add_options(CLI::App& app) {
-  CLI::Option* const input =
-      app.add_option("--input", input_, "With --shard: a file in the place of standard input");
+void Shard::add_options(CLI::App& app, const std::string& alone) {
+  const std::string in_parts =
+      "the folder for the parts. A part is there when it is whole, and is not made again";
+  CLI::Option* const input = app.add_option(
+      "--input", input_,
+      (alone.empty() ? "With --shard: a" : "A") + std::string(" file in the place of standard input"));
   CLI::Option* const shard = app.add_option(
       "--shard", shard_,
       "PART/PARTS, counted from 0: work on this part of the lines of --input, as one of many processes");
-  CLI::Option* const output = app.add_option(
-      "--output", output_,
-      "With --shard: the folder for the parts. A part is there when it is whole, and is not made again");
+  CLI::Option* const output =
+      app.add_option("--output", output_, (alone.empty() ? "" : alone + ". ") + "With --shard: " + in_parts);
   shard->needs(input)->needs(output);
+  if (!alone.empty()) return;
   input->needs(shard);
   output->needs(shard);
 }
 
 bool Shard::begin(bool others) {
-  if (shard_.empty()) return true;
-  if (others) fail("--shard: the texts are those of --input; expected no others");
+  if (others && !input_.empty()) fail("--input: the texts are those of this file; expected no others");
+  if (shard_.empty()) {
+    if (!input_.empty()) read_input(0, 1);
+    return true;
+  }
   const auto [part, parts] = read_shard(shard_);
   make_directories(output_);
   part_ = std::filesystem::path(output_) / fmt::format("part-{:05}-of-{:05}", part, parts);
@@ -99,7 +105,7 @@ bool Shard::begin(bool others) {
     inform("{} is there already", part_.string());
     return false;
   }
-  lines_ = std::make_unique<Lines>(input_, part, parts);
+  read_input(part, parts);
   char host[256] = {};
   gethostname(host, sizeof host - 1);
   unfinished_ = part_.string() + fmt::format(".{}-{}.unfinished", host, getpid());
@@ -109,8 +115,12 @@ bool Shard::begin(bool others) {
   given_output_ = dup(STDOUT_FILENO);
   dup2(file, STDOUT_FILENO);
   close(file);
-  given_input_ = std::cin.rdbuf(lines_.get());
   return true;
+}
+
+void Shard::read_input(std::uint64_t part, std::uint64_t parts) {
+  lines_ = std::make_unique<Lines>(input_, part, parts);
+  given_input_ = std::cin.rdbuf(lines_.get());
 }
 
 int Shard::finish(int status) {
@@ -124,11 +134,11 @@ int Shard::finish(int status) {
 }
 
 Shard::~Shard() {
+  if (given_input_ != nullptr) std::cin.rdbuf(given_input_);
   if (given_output_ < 0) return;
   flush_output();
   dup2(given_output_, STDOUT_FILENO);
   close(given_output_);
-  std::cin.rdbuf(given_input_);
   std::error_code ignored;
   if (!unfinished_.empty()) std::filesystem::remove(unfinished_, ignored);
 }

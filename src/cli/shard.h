@@ -18,11 +18,14 @@ class Shard {
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
-  void add_options(CLI::App& app);
+  // `alone`: what --output is without --shard, for a verb that then takes --input and --output too.
+  void add_options(CLI::App& app, const std::string& alone = "");
   // Behind the parser: standard input and output are now the part's. False if the part is there already, and
   // nothing is to be done. `others`: what says what to work on in place of --input. Error if there is any.
   bool begin(bool others);
   bool given() const { return !shard_.empty(); }
+  // --output, where it is given without --shard.
+  std::string output_alone() const { return given() ? "" : output_; }
   // The part is whole and takes its name; `status` again, which is that of the verb.
   int finish(int status);
 
@@ -40,6 +43,9 @@ class Shard {
     std::uint64_t left_ = 0;  // bytes
     std::string buffer_;
   };
+
+  // Standard input is now a part of --input.
+  void read_input(std::uint64_t part, std::uint64_t parts);
 
   std::string input_, shard_, output_;
   std::filesystem::path part_, unfinished_;

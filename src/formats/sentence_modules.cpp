@@ -146,6 +146,53 @@ std::vector<std::pair<std::string, std::string>> read_kinds(const fs::path& dire
   return kinds;
 }
 
+// MLMTransformer is the older name of a Transformer with scores over its vocabulary.
+SentenceModule read_splade(const Fields& config) {
+  const auto one_of = [&](const char* field, const char* usual, const char* other) {
+    const std::string name = config.text({field}, usual);
+    if (name != usual && name != other)
+      fail("{}: {}: expected {} or {}, found {}", config.source(), field, usual, other, shown(Json(name)));
+    return name == other;
+  };
+  SentenceModule module{.kind = SentenceModule::Kind::splade};
+  module.sums = one_of("pooling_strategy", "max", "sum");
+  module.logarithms = one_of("activation_function", "relu", "log1p_relu") ? 2 : 1;
+  return module;
+}
+
+// `directory` says how the transformer reads a query and a document: as messages whose content is a text.
+SentenceModule read_logit_score(const Fields& config, const fs::path& directory) {
+  const Fields own = read_transformer_config(directory);
+  const Json modalities = own.has({"modality_config"}) ? own.json().at("modality_config") : Json::object();
+  const Json message = modalities.is_object() ? modalities.value("message", Json()) : Json();
+  if (!message.is_object())
+    fail("{}: modality_config: expected message, which the chat template writes, found {}", own.source(),
+         shown(modalities));
+  const Fields fields(message, own.source() + ": modality_config: message");
+  if (const std::string format = fields.text({"format"}, "structured"); format != "flat")
+    fail("{}: format: expected flat, found {}", fields.source(), shown(Json(format)));
+  constexpr std::int64_t max = std::int64_t{1} << 31;
+  return {.kind = SentenceModule::Kind::logit_score,
+          .yes = config.integer({"true_token_id"}, {}, 0, max),
+          .no = config.maybe_integer({"false_token_id"}, 0, max)};
+}
+
+// The module of a directory that makes no vectors of hidden states; absent: it does.
+std::optional<SentenceModule> read_lone_module(const fs::path& directory) {
+  const std::string source = (directory / "modules.json").string();
+  const auto kinds = read_kinds(directory);
+  for (const auto& [kind, folder] : kinds) {
+    if (kind != "SpladePooling" && kind != "LogitScore") continue;
+    const std::string first = kinds[0].first;
+    if (kinds.size() != 2 || (first != "Transformer" && first != "MLMTransformer") ||
+        !kinds[0].second.empty())
+      fail("{}: expected the modules Transformer, directly in the directory, and {}", source, kind);
+    const Fields config = read_fields(inside(directory, folder, source + ": path") / "config.json");
+    return kind == "LogitScore" ? read_logit_score(config, directory) : read_splade(config);
+  }
+  return {};
+}
+
 SentenceModule read_module(const fs::path& directory, const std::string& kind, const std::string& folder) {
   const std::string source = (directory / "modules.json").string();
   if (kind == "Normalize") return {.kind = SentenceModule::Kind::unit_length};
@@ -169,6 +216,7 @@ SentenceModule read_module(const fs::path& directory, const std::string& kind, c
 
 // The modules after the transformer.
 std::vector<SentenceModule> read_modules(const fs::path& directory) {
+  if (auto module = read_lone_module(directory)) return {std::move(*module)};
   const std::string source = (directory / "modules.json").string();
   const auto kinds = read_kinds(directory);
   if (kinds.size() < 2 || kinds[0].first != "Transformer" || kinds[1].first != "Pooling")

@@ -12,13 +12,19 @@ namespace attend {
 
 // One module after the transformer.
 struct SentenceModule {
-  enum class Kind { pooling, dense, norm, unit_length } kind = Kind::pooling;
+  // splade and logit_score stand alone: they make no vectors of hidden states.
+  enum class Kind { pooling, dense, norm, unit_length, splade, logit_score } kind = Kind::pooling;
   std::filesystem::path folder = {};              // with its own files
   std::vector<SentencePooling::Mode> modes = {};  // pooling: the results are concatenated
   bool include_prompt = true;                     // pooling: includes the prompt's tokens
   std::int64_t in = 0, out = 0;                   // dense, norm: width before and after
   bool bias = true;                               // dense
   std::string activation = {};                    // dense: transformers' name
+  bool sums = false;                              // splade: adds up tokens instead of taking the largest
+  int logarithms = 1;                             // splade: how many times log(1 + x) is taken
+  // logit_score: the score is the logit of `yes` for the token after the text, minus that of `no`.
+  std::int64_t yes = 0;
+  std::optional<std::int64_t> no = {};
 };
 
 struct SentenceDirectory {
@@ -30,6 +36,8 @@ struct SentenceDirectory {
                                                 // (truncate_dim)
   bool assumed = false;                         // the directory has no modules.json
 
+  // Otherwise its module is splade or logit_score.
+  bool makes_vectors() const { return modules.front().kind == SentenceModule::Kind::pooling; }
   bool normalizes() const { return modules.back().kind == SentenceModule::Kind::unit_length; }
 };
 

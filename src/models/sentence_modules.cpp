@@ -1,5 +1,6 @@
 #include "models/sentence_modules.h"
 
+#include "formats/pickled_tensors.h"
 #include "models/family.h"
 #include "models/tensors.h"
 #include "nn/pooling.h"
@@ -58,6 +59,32 @@ Tensor pool_any(const PooledRows& rows, SentencePooling::Mode mode) {
 
 }  // namespace
 
+std::int64_t width_of(const PretrainedModel& model) {
+  Transformer network = model.network();
+  return (network->decoder ? network->decoder : network->encoder)->spec().width();
+}
+
+Linear read_linear(const std::filesystem::path& file, std::int64_t in, std::optional<std::int64_t> out) {
+  const PickledTensorFile tensors(file);
+  const auto find = [&](const char* name, std::size_t dimensions) {
+    const auto found = tensors.tensors().find(name);
+    if (found == tensors.tensors().end() || found->second.shape.size() != dimensions ||
+        !is_floating(found->second.type))
+      fail("{}: expected the tensors weight, a matrix, and bias", file.string());
+    return copy_tensor(found->second).to(kFloat);
+  };
+  const Tensor weight = find("weight", 2), bias = find("bias", 1);
+  if (weight.size(1) != in || weight.size(0) != out.value_or(weight.size(0)) ||
+      bias.size(0) != weight.size(0))
+    fail("{}: expected a matrix of {} columns and {} rows, found [{}, {}] and a bias of {}", file.string(),
+         in, out ? std::to_string(*out) : "any number of", weight.size(0), weight.size(1), bias.size(0));
+  Unrecorded no_grad;
+  Linear linear(in, weight.size(0));
+  linear->weight.set_data(weight);
+  linear->bias.set_data(bias);
+  return linear;
+}
+
 SentenceModules::SentenceModules(const std::vector<SentenceModule>& modules, std::int64_t width)
     : size_(width) {
   Unrecorded no_grad;
@@ -111,6 +138,9 @@ Tensor SentenceModules::embed(const Tensor& hidden, const Offsets& offsets, cons
         break;
       case SentenceModule::Kind::unit_length:
         if (options.normalize || &module != &modules_.back()) x = to_unit_length(x);
+        break;
+      default:
+        fail("expected modules that make vectors of hidden states");
     }
   return x;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "formats/sentence_modules.h"
+#include "models/pretrained_model.h"
 #include "nn/linear.h"
 #include "nn/norm.h"
 #include "nn/ragged.h"
@@ -14,6 +15,13 @@ struct VectorOptions {
   std::int64_t prompt_tokens = 0;  // the number of each text's first tokens that belong to the prompt
   bool normalize = true;           // false: leaves out a final module that normalizes vectors to length 1
 };
+
+// The size of the model's hidden states.
+std::int64_t width_of(const PretrainedModel& model);
+
+// A module that FlagEmbedding keeps in a file of its own, such as sparse_linear.pt: weight [out, in], bias
+// [out].
+Linear read_linear(const std::filesystem::path& file, std::int64_t in, std::optional<std::int64_t> out = {});
 
 class SentenceModules {
  public:

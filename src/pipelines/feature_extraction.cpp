@@ -1,6 +1,6 @@
 // The last hidden state of every token.
-#include "formats/json_floats.h"
 #include "pipelines/pipeline.h"
+#include "pipelines/vector_parameters.h"
 
 namespace attend {
 namespace {
@@ -12,12 +12,8 @@ class FeatureExtraction : public Pipeline {
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& options) override {
     std::vector<Json> answers;
     for (const Features& features : extractor_->extract(texts_of(inputs), options)) {
-      Json rows = Json::array();
-      auto value = features.values.begin();
-      for (std::size_t i = 0; i < features.tokens; ++i, value += static_cast<std::ptrdiff_t>(features.width))
-        rows.push_back(float_list({value, features.width}));
       Json batch = Json::array();  // a batch of one text, as in the pipeline
-      batch.push_back(std::move(rows));
+      batch.push_back(token_rows(features));
       answers.push_back(std::move(batch));
     }
     return answers;

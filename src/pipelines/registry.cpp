@@ -14,6 +14,8 @@ namespace attend {
   PIPELINE(question_answering)       \
   PIPELINE(feature_extraction)       \
   PIPELINE(sentence_similarity)      \
+  PIPELINE(sparse_vectors)           \
+  PIPELINE(token_vectors)            \
   PIPELINE(rerank)                   \
   PIPELINE(text_generation)          \
   PIPELINE(text2text_generation)     \

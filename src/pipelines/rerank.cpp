@@ -1,7 +1,10 @@
 // Documents, sorted by how well they answer a query.
+#include <attend/reranker.h>
+
 #include "base/error.h"
 #include "formats/json_floats.h"
 #include "pipelines/pipeline.h"
+#include "pipelines/vector_parameters.h"
 
 #include <algorithm>
 #include <functional>
@@ -13,10 +16,14 @@ namespace {
 class Rerank : public Pipeline {
  public:
   PipelineParameters parameters() override {
-    return {parameter::integer("top_k", top_k_, 0, "Max documents per query; 0: all"),
-            parameter::flag("raw_scores", raw_, "The model's scores as they are, without a sigmoid")};
+    PipelineParameters all = prompt_parameters(
+        options_, "What to look for, for models with a prompt, such as Qwen3-Reranker's instruction");
+    all.push_back(parameter::integer("top_k", top_k_, 0, "Max documents per query; 0: all"));
+    all.push_back(parameter::flag("raw_scores", options_.raw_scores,
+                                  "The model's scores as they are, without a sigmoid"));
+    return all;
   }
-  void load(const ModelPath& model) override { classifier_.emplace(model); }
+  void load(const ModelPath& model) override { reranker_.emplace(model); }
 
   // All arguments together are one input.
   std::vector<Json> from_texts(const std::vector<std::string>& texts) const override {
@@ -37,7 +44,9 @@ class Rerank : public Pipeline {
       if (documents.back().empty()) fail("{}: documents: expected at least one", input.source());
       for (const std::string& document : documents.back()) pairs.push_back({input.text({"query"}), document});
     }
-    const std::vector<float> scores = scores_of(pairs, options);
+    RerankOptions how = options_;
+    static_cast<RunOptions&>(how) = options;
+    const std::vector<float> scores = reranker_->score(pairs, how);
     std::vector<Json> answers;
     auto first = scores.begin();
     for (const std::vector<std::string>& some : documents) {
@@ -48,21 +57,6 @@ class Rerank : public Pipeline {
   }
 
  private:
-  std::vector<float> scores_of(const std::vector<TextAndPair>& pairs, const RunOptions& run) {
-    ClassifyOptions options;
-    static_cast<RunOptions&>(options) = run;
-    options.top_k = 0;
-    options.function = raw_ ? ScoreFunction::none : ScoreFunction::sigmoid;
-    std::vector<float> scores;
-    for (const std::vector<LabelScore>& labels : classifier_->classify(pairs, options)) {
-      if (labels.size() != 1)
-        fail("expected a model that gives a query and a document one score, found one with {} labels",
-             labels.size());
-      scores.push_back(labels.front().score);
-    }
-    return scores;
-  }
-
   // The documents with their places and scores, the best first.
   Json ranking(const std::vector<std::string>& documents, const std::vector<float>& scores) const {
     std::vector<std::size_t> order(documents.size());
@@ -76,8 +70,8 @@ class Rerank : public Pipeline {
   }
 
   std::int64_t top_k_ = 0;
-  bool raw_ = false;
-  std::optional<TextClassifier> classifier_;
+  RerankOptions options_;
+  std::optional<Reranker> reranker_;
 };
 
 }  // namespace
@@ -85,10 +79,12 @@ class Rerank : public Pipeline {
 extern const PipelineKind rerank_pipeline;
 const PipelineKind rerank_pipeline = {
     "rerank", "documents sorted by how well they answer a query",
-    "Sorts documents by the score that a cross-encoder gives to the query and each of them: a classifier "
-    "with "
-    "one label, such as ms-marco-MiniLM-L6-v2. The first text is the query, the others are the documents. "
-    "Lines of standard input are JSON objects with query and documents.",
+    "Sorts documents by how well they answer a query: by the score of a cross-encoder (a classifier with one "
+    "label, such "
+    "as ms-marco-MiniLM-L6-v2), or of a language model that answers yes or no, such as Qwen3-Reranker. The "
+    "first text is "
+    "the query, the others are the documents. Lines of standard input are JSON objects with query and "
+    "documents.",
     "attend run rerank ms-marco-MiniLM-L6-v2 \"who painted it\" \"A painter.\" \"It rains.\"",
     make_pipeline<Rerank>};
 

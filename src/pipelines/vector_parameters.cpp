@@ -1,20 +1,28 @@
 #include "pipelines/vector_parameters.h"
 
+#include "formats/json_floats.h"
+
 namespace attend {
 
+Json token_rows(const Features& features) {
+  Json rows = Json::array();
+  auto value = features.values.begin();
+  for (std::size_t i = 0; i < features.tokens; ++i, value += static_cast<std::ptrdiff_t>(features.width))
+    rows.push_back(float_list({value, features.width}));
+  return rows;
+}
+
 PipelineParameters VectorParameters::parameters() {
-  PipelineParameter prompt = parameter::text("prompt", embed_.prompt, "Text to put before every text");
-  prompt.excludes = "prompt_name";
-  return {
-      parameter::text("prompt_name", embed_.prompt_name,
-                      "Name of a prompt of the model to put before every text"),
-      std::move(prompt),
-      parameter::integer("dimensions", embed_.dimensions, 1, "Keep only the first N numbers of each vector"),
-      parameter::flag("normalize", embed_.normalize,
-                      "Scale vectors to length 1, or not; default: the model's setting"),
+  PipelineParameters all = prompt_parameters(embed_);
+  all.push_back(
+      parameter::integer("dimensions", embed_.dimensions, 1, "Keep only the first N numbers of each vector"));
+  all.push_back(parameter::flag("normalize", embed_.normalize,
+                                "Scale vectors to length 1, or not; default: the model's setting"));
+  all.push_back(
       parameter::word("pooling", embedder_.pooling,
                       {"mean", "cls", "max", "lasttoken", "weightedmean", "mean_sqrt_len_tokens"},
-                      "How token vectors become one vector; default: the setting of the model's directory")};
+                      "How token vectors become one vector; default: the setting of the model's directory"));
+  return all;
 }
 
 EmbedOptions VectorParameters::embed(const RunOptions& run) const {

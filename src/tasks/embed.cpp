@@ -7,11 +7,9 @@
 #include "models/pretrained_model.h"
 #include "models/sentence_modules.h"
 #include "nn/pooling.h"
+#include "tasks/embedded_texts.h"
 #include "tasks/text_batches.h"
 #include "tokenizers/files/directory_facts.h"
-
-#include <limits>
-#include <set>
 
 namespace attend {
 namespace {
@@ -27,48 +25,33 @@ std::string body_of(const ModelDirectory& directory) {
 
 struct Embedder::State {
   PretrainedModel model;
-  Tokenizer tokenizer;
-  SentenceDirectory directory;
+  EmbeddedTexts texts;
   std::unique_ptr<SentenceModules> modules;
   bool gives_types;
-  std::size_t max_length;         // tokens of a text
-  std::set<TokenId> special_ids;  // where pooling leaves prompts out
 
   State(const ModelDirectory& files, const EmbedderOptions& options)
       : model(PretrainedModel::load(files, {.architecture = body_of(files)})),
-        tokenizer(Tokenizer::from_file(files.path())),
-        directory(read_sentence_directory(files)),
-        gives_types(takes_types(model) && tokenizers::gives_token_types(files.path())) {
+        texts(files, read_settings(files, options), stack()->max_positions()),
+        modules(std::make_unique<SentenceModules>(texts.directory().modules, stack()->spec().width())),
+        gives_types(takes_types(model) && tokenizers::gives_token_types(files.path())) {}
+
+  SentenceDirectory read_settings(const ModelDirectory& files, const EmbedderOptions& options) const {
     if (model.network()->is_encoder_decoder() || model.network()->reads_images())
       fail("{}: expected one stack that reads text such as BERT, found {}", files.path().string(),
            files.model_type());
+    SentenceDirectory directory = read_sentence_directory(files);
+    if (!directory.makes_vectors())
+      fail("{}: its modules make no vectors: {}", files.path().string(),
+           directory.modules.front().kind == SentenceModule::Kind::splade
+               ? "they weigh tokens (attend run sparse-vectors)"
+               : "they score a query and a document (attend run rerank)");
     std::vector<SentencePooling::Mode>& modes = directory.modules.front().modes;
     if (options.pooling)
       modes = {read_pooling_mode(*options.pooling, "pooling")};
     else if (directory.assumed)
       inform("{}: it has no modules.json, so vectors are those of {} pooling, not normalized",
              files.path().string(), pooling_name(modes.front()));
-    modules = std::make_unique<SentenceModules>(directory.modules, stack()->spec().width());
-    prepare_tokenizer(files);
-  }
-
-  void prepare_tokenizer(const ModelDirectory& files) {
-    const std::int64_t positions = stack()->max_positions();
-    max_length =
-        static_cast<std::size_t>(std::min(positions, directory.texts.max_length.value_or(positions)));
-    // Overrides the tokenizer file's settings except the side, as sentence-transformers does.
-    const bool left =
-        tokenizers::truncation_side(files.path()) == Truncation::Direction::left ||
-        (tokenizer.truncation() && tokenizer.truncation()->direction == Truncation::Direction::left);
-    tokenizer.truncation() =
-        Truncation{.direction = left ? Truncation::Direction::left : Truncation::Direction::right,
-                   .max_length = max_length};
-    tokenizer.padding().reset();
-    if (directory.texts.lowercase) tokenizer.lower_case();
-    if (directory.modules.front().include_prompt) return;
-    for (const char* role :
-         {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"})
-      if (const auto id = tokenizers::special_token(tokenizer, files.path(), role)) special_ids.insert(*id);
+    return directory;
   }
 
   Stack stack() const {
@@ -82,55 +65,19 @@ struct Embedder::State {
     return gives_types && distance && distance->segments;
   }
 
-  const std::string& prompt(const EmbedOptions& options) const {
-    if (options.prompt) return *options.prompt;
-    if (!options.prompt_name && options.role == TextRole::any) return directory.texts.prompt;
-    const std::string name =
-        options.prompt_name.value_or(options.role == TextRole::query ? "query" : "document");
-    const auto found = directory.prompts.find(name);
-    if (found == directory.prompts.end()) {
-      std::vector<std::string> names;
-      for (const auto& [each, text] : directory.prompts) names.push_back(each);
-      fail("prompt_name: the model has no prompt {}; it has {}", shown(Json(name)), fmt::join(names, ", "));
-    }
-    return found->second;
+  std::vector<Encoding> encode(const std::vector<std::string>& given, const EmbedOptions& options) const {
+    return texts.encode(given, options, has_segments());
   }
 
-  std::vector<Encoding> encode(const std::vector<std::string>& texts, const EmbedOptions& options) const {
-    EncodeOptions how{.with_details = false, .with_types = has_segments()};
-    if (!options.truncate)
-      how.truncation = Truncation{.max_length = std::numeric_limits<std::uint32_t>::max()};
-    std::vector<Encoding> all;
-    if (const std::string& before = prompt(options); before.empty()) {
-      all = tokenizer.encode_batch(texts, how);
-    } else {
-      std::vector<std::string> whole;
-      for (const std::string& text : texts) whole.push_back(before + text);
-      all = tokenizer.encode_batch(whole, how);
-    }
-    const ErrorScope scope(ErrorKind::input);
-    for (std::size_t i = 0; i < all.size() && !options.truncate; ++i)
-      if (all[i].ids.size() > max_length)
-        fail("text {} has {} tokens, and the model reads {}: shorten it, or let it be truncated", i + 1,
-             all[i].ids.size(), max_length);
-    return all;
-  }
-
-  // For each text the number of prompt tokens, without the special token at the end.
+  // How many of a text's first tokens pooling leaves out.
   std::int64_t prompt_tokens(const EmbedOptions& options) const {
-    const std::string& text = prompt(options);
-    if (text.empty() || directory.modules.front().include_prompt) return 0;
-    const Encoding encoding = tokenizer.encode(text);
-    const std::int64_t count = std::ssize(encoding.ids);
-    const bool ends =
-        count > 0 && (encoding.special_tokens_mask.back() == 1 || special_ids.contains(encoding.ids.back()));
-    return ends ? count - 1 : count;
+    return texts.directory().modules.front().include_prompt ? 0 : texts.prompt_tokens(options);
   }
 
   // Error for one that vectors cannot be cut to.
   std::int64_t dimensions(const EmbedOptions& options) const {
     const std::int64_t size = modules->size();
-    if (!options.dimensions) return std::min(size, directory.dimensions.value_or(size));
+    if (!options.dimensions) return std::min(size, texts.directory().dimensions.value_or(size));
     if (*options.dimensions < 1 || *options.dimensions > size)
       fail("dimensions: expected 1 to {}, which is the size of the model's vectors, found {}", size,
            *options.dimensions);
@@ -173,11 +120,11 @@ std::int64_t Embedder::size() const {
 }
 
 Similarity Embedder::similarity() const {
-  return state_->directory.similarity;
+  return state_->texts.directory().similarity;
 }
 
 const std::map<std::string, std::string>& Embedder::prompts() const {
-  return state_->directory.prompts;
+  return state_->texts.directory().prompts;
 }
 
 std::vector<std::size_t> Embedder::count_tokens(const std::vector<std::string>& texts,

@@ -22,7 +22,7 @@ echo '{"prompts": {"query": "query: ", "document": "passage: "}, "similarity_fn_
 printf 'the lamp\n\n  \nthe second door\r\na quick fox\n' >lines
 
 python3 - "$attend" <<'PYTHON'
-import json, subprocess, sys
+import json, shutil, subprocess, sys
 
 attend = sys.argv[1]
 
@@ -80,6 +80,44 @@ for arguments, words in [(["--prompt-name", "title"], "it has document, query"),
     if words not in (said := run("embed", "bert", "door", *arguments, status=1)[1]):
         fail(f"{arguments}: {said}")
 for arguments in (["--pooling", "median"], ["--prompt", "a", "--prompt-name", "query"], ["--document-prompt", "a"]):
+    run("embed", "bert", "door", *arguments, status=2)
+
+# Vectors in a file: the same search without the lines, whose numbers and texts are in it.
+arguments = ["--json", "door"]
+said = run("embed", "bert", "--input", "lines", "--output", "v.safetensors")
+equal("what is said", said, ("", "attend: v.safetensors: 3 vectors of 32 numbers\n"))
+searched = json.loads(run("embed", "bert", "--search", "lines", *arguments)[0])["results"]
+kept = json.loads(run("embed", "bert", "--search", "v.safetensors", *arguments)[0])["results"]
+equal("kept lines", [(each["line"], each["text"]) for each in kept], [(each["line"], each["text"]) for each in searched])
+near("kept scores", [each["score"] for each in kept], [each["score"] for each in searched])
+for name, precision in [("i.safetensors", "int8"), ("b.safetensors", "bits"), ("v.npy", "float32"), ("b.npy", "bits")]:
+    run("embed", "bert", "--output", name, "--precision", precision, stdin="the lamp\nthe second door\na quick fox\n")
+    kept = json.loads(run("embed", "bert", "--search", name, *arguments, "--top", "2")[0])["results"]
+    equal(f"fields of {name}", [sorted(each) for each in kept], [["line", "score"] + ["text"] * (name[-1] == "s")] * 2)
+    if precision != "bits":
+        equal(f"the first of {name}", kept[0]["line"], {1: 1, 4: 2, 5: 3}[searched[0]["line"]])
+equal("lines without texts", run("embed", "bert", "--search", "v.npy", "door")[0].count("  line "), 3)
+with open("cut.npy", "wb") as file:
+    file.write(open("v.npy", "rb").read()[:-1])
+run("embed", "bert", "--dimensions", "8", "--output", "short.safetensors", "door")
+shutil.copytree("plain", "other", ignore=shutil.ignore_patterns("*.safetensors", "config.json"))
+run("init", "bert", "other", "--seed", "9", "--set", "hidden_size=32", "--set", "num_hidden_layers=2",
+    "--set", "num_attention_heads=2", "--set", "intermediate_size=64")  # fmt: skip
+for arguments, words in [
+    (["bert", "--search", "cut.npy"], "it is cut off"),
+    (["bert", "--search", "short.safetensors"], "it has vectors of 8 numbers, but the model's have 32"),
+    (["bert", "--search", "short.safetensors", "--dimensions", "9"], "it has vectors of 8 numbers"),
+    (["other", "--search", "v.safetensors"], "it was made with another model or other settings"),
+    (["bert", "--search", "b.npy", "--similarity", "euclidean"], "bits have no distances"),
+    (["bert", "--search", "v.npy", "--document-prompt", "a "], "has vectors, which are not made again"),
+    (["bert", "--output", "v.txt"], "expected a name that ends with .safetensors or .npy"),
+    (["bert", "--output", "i.npy", "--precision", "int8"], "no place for the scales of int8"),
+    (["bert", "--input", "lines"], "expected no others"),
+    (["bert", "--output", "v.npy", "--search", "lines"], "expected no --search"),
+]:
+    if words not in (said := run("embed", *arguments, "door", status=1)[1]):
+        fail(f"{arguments}: {said}")
+for arguments in (["--precision", "int8"], ["--shard", "0/2"]):
     run("embed", "bert", "door", *arguments, status=2)
 
 # Lines without tokens are zeros, and the others what they are alone.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import save_file
 from sentence_transformers import SentenceTransformer, models
 
 MODELS = Path(__file__).resolve().parents[1] / "data/models"
@@ -82,6 +83,10 @@ class Case:
         for i, kind in enumerate(self.modules or []):
             if kind == "Normalize":
                 (directory / f"{i}_{kind}").mkdir()
+            if kind == "Dense":
+                config = json.loads((directory / f"{i}_{kind}" / "config.json").read_text())
+                weight = dense_weight(config["out_features"], config["in_features"])
+                save_file({"linear.weight": weight}, directory / f"{i}_{kind}" / "model.safetensors")
 
 
 def tokenizer_json(special_tokens: bool) -> Json:
@@ -101,6 +106,18 @@ def tokenizer_json(special_tokens: bool) -> Json:
         "pre_tokenizer": {"type": "Whitespace"}, "post_processor": template if special_tokens else None, "decoder": None,
         "model": {"type": "WordLevel", "unk_token": "[UNK]", "vocab": {word: i for i, word in enumerate([*SPECIAL, *WORDS])}},
     }  # fmt: skip
+
+
+def dense_weight(rows: int, columns: int) -> torch.Tensor:
+    """Numbers that the test of the goldens makes too."""
+    row, column = torch.arange(rows).unsqueeze(1), torch.arange(columns)
+    return ((row * 37 + column * 11) % 23 - 11).float() / 23
+
+
+def dense(inputs: int, outputs: int) -> Json:
+    """A matrix alone."""
+    identity = "torch.nn.modules.linear.Identity"
+    return {"in_features": inputs, "out_features": outputs, "bias": False, "activation_function": identity}
 
 
 def load(directory: Path) -> SentenceTransformer:
@@ -144,9 +161,27 @@ def make_cases() -> list[Case]:
              calls=[Call(texts=["a b", "", "hello", " "])]),
         Case("all kinds of pooling", files=all_modes),
     ]  # fmt: skip
+    cases += embedder_cases(prompts, roles)
     for similarity in ("cosine", "dot", "euclidean", "manhattan"):
         cases.append(Case(f"similarity {similarity}", files={settings: {"prompts": prompts, "similarity_fn_name": similarity}}, calls=[]))
     return cases
+
+
+def embedder_cases(prompts: dict[str, str], roles: list[Call]) -> list[Case]:
+    """The layouts of the embedders that people use."""
+    settings, pooling = "config_sentence_transformers.json", "1_Pooling/config.json"
+    sized = roles + [Call({"dimensions": 5, "normalize": True, "role": "query"})]
+    left = {"tokenizer_config.json": {"padding_side": "left"}}
+    instruct = {settings: {"prompts": {"query": "the topic : a b c \nquery: ", "document": ""}}}
+    return [
+        Case("EmbeddingGemma", "gemma3-both-ways", modules=["Transformer", "Pooling", "Dense", "Dense", "Normalize"],
+             files={settings: {"prompts": prompts}, "2_Dense/config.json": dense(12, 20), "3_Dense/config.json": dense(20, 12)}, calls=sized),
+        Case("Qwen3-Embedding", "qwen3", modules=["Transformer", "Pooling", "Normalize"],
+             files=left | instruct | {pooling: {"pooling_mode": "lasttoken"}}, calls=sized[:3] + sized[-1:]),
+        Case("E5-mistral", "mistral", modules=["Transformer", "Pooling", "Normalize"],
+             files=left | {pooling: {"pooling_mode": "lasttoken"}}, calls=[Call(), Call({"prompt": "the topic : a b c \nquery: "})]),
+        Case("BGE-M3", "roberta-masked-lm", modules=["Transformer", "Pooling", "Normalize"], files={pooling: {"pooling_mode": "cls"}}),
+    ]  # fmt: skip
 
 
 def similarities(directory: Path, queries: list[str], documents: list[str]) -> torch.Tensor:

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "formats/json_floats.h"
+#include "formats/safetensors.h"
 #include "temporary_directory.h"
 #include "test_data.h"
 
@@ -30,7 +31,10 @@ class SentenceModel {
     for (const char* name : {"config.json", "model.safetensors"}) files.file(name, read_file(body / name));
     files.file("tokenizer.json",
                goldens().at("tokenizers").at(golden.at("special_tokens").get<bool>() ? 1 : 0).dump());
-    for (const auto& [name, content] : golden.at("files").items()) files.file(name, content.dump());
+    for (const auto& [name, content] : golden.at("files").items()) {
+      files.file(name, content.dump());
+      if (name.ends_with("_Dense/config.json")) write_dense(fs::path(name).parent_path(), content);
+    }
   }
   explicit SentenceModel(const char* name) : SentenceModel(find(name)) {}
   fs::path path() const { return files.path(); }
@@ -38,6 +42,17 @@ class SentenceModel {
   TemporaryDirectory files;
 
  private:
+  // The numbers of make_sentence_goldens.py.
+  void write_dense(const fs::path& folder, const Json& config) {
+    const auto rows = config.at("out_features").get<std::int64_t>(),
+               columns = config.at("in_features").get<std::int64_t>();
+    std::vector<float> weight;
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < columns; ++j)
+        weight.push_back(static_cast<float>((i * 37 + j * 11) % 23 - 11) / 23);
+    write_safetensors(files.path() / folder / "model.safetensors",
+                      {{"linear.weight", {DType::f32, {rows, columns}, std::as_bytes(std::span(weight))}}});
+  }
   static const Json& find(const std::string& name) {
     for (const Json& golden : goldens().at("cases"))
       if (golden.at("name") == name) return golden;
