@@ -19,6 +19,7 @@ namespace attend::cli {
 struct InputField {
   std::vector<std::string_view> names;
   bool required = true;
+  bool is_list = false;  // of texts; otherwise a text
 };
 
 class Task {

@@ -2,6 +2,7 @@
 
 #include "base/bad_inputs.h"
 #include "base/error.h"
+#include "cli/option_schema.h"
 #include "cli/picture_input.h"
 #include "cli/run_task.h"
 
@@ -182,10 +183,12 @@ serve::Endpoint endpoint_of(const TaskVerb& verb, const serve::ServedModels& mod
   for (const CLI::Option* option : app.get_options()) {
     std::string name = option->get_single_name();
     std::ranges::replace(name, '-', '_');
-    parameters[name] = {{"description", option->get_description()}};
+    parameters[name] = or_null(option_schema(*option));
+    parameters[name]["description"] = option->get_description();
   }
   for (const InputField& field : task->fields())
-    for (const std::string_view name : field.names) fields[std::string(name)] = anything();
+    for (const std::string_view name : field.names)
+      fields[std::string(name)] = or_null(field.is_list ? any_of({text(), list(text(), 1)}) : text());
   const Json one = any_of({text(), object(fields)});
   return {
       .path = fmt::format("/v1/run/{}", verb.name),
