@@ -211,11 +211,27 @@ def responses(server):
     message = dict(reply["output"][0], phase=None)
     thought = {"type": "reasoning", "id": "rs_1", "summary": [], "content": [{"type": "reasoning_text", "text": "a door"}],
                "encrypted_content": None, "status": None}  # fmt: skip
-    given = [{"role": "user", "content": "door"}, thought, message, {"role": "user", "content": "lamp"}]
+    given = [{"role": "user", "content": "door"}, message, {"role": "user", "content": "lamp"}]
     server.post("/v1/responses", **dict(ask, max_output_tokens=4), input=given)
+    given.insert(1, thought)
+    server.refused(400, "/v1/responses", dict(ask, input=given), "plain text knows only turns")
     server.refused(400, "/v1/responses", dict(ask, input="a", previous_response_id="resp_1"), "send the conversation as input")
     server.refused(400, "/v1/responses", dict(ask, input="a", num_return_sequences=2), "a response is one text")
     server.refused(400, "/v1/responses", dict(ask, input="a", include=["message.output_text.logprobs"]), "include[0]")
+
+
+def reasoning_that_comes_back():
+    """The template gets it with the message of the assistant that follows it."""
+    server = Server("gpt2", "--template", "{% for m in messages %}<{{ m.role }}>{{ m.reasoning_content }}|{{ m.content }}{% endfor %}<assistant>")
+    given = [{"role": "user", "content": "door"}, {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "the "}]},
+             {"type": "reasoning", "summary": [{"type": "summary_text", "text": "lamp"}]}, {"role": "assistant", "content": "saw"},
+             {"role": "user", "content": "table"}]  # fmt: skip
+    prompt = "<user>|door<assistant>the lamp|saw<user>|table<assistant>"
+    reply = server.post("/v1/responses", input=given, max_output_tokens=8, temperature=0)
+    equal("the prompt", reply["usage"]["input_tokens"], len(server.post("/tokenize", text=prompt)["ids"]))
+    made = choices(server, prompt=prompt, max_tokens=8, temperature=0)[0]["text"]
+    equal("its answer", reply["output"][0]["content"][0]["text"].strip(), made.strip())
+    server.end()
 
 
 def embeddings(server):
@@ -305,5 +321,6 @@ judgements(server)
 translations(server)
 the_api_itself(server)
 server.end()
+reasoning_that_comes_back()
 print("all well")
 PYTHON
