@@ -126,7 +126,7 @@ void InputReader::read_header() {
   }
   for (std::string& name : header_)
     if (std::ranges::find(fields, name) == fields.end()) name.clear();
-  for (const auto& [any, required] : task_.fields())
+  for (const auto& [any, required, is_list] : task_.fields())
     if (required && std::ranges::find_first_of(header_, any) == header_.end())
       fail("{}: expected a column {}, found {}; name the column that has it with --column {}=COLUMN",
            table_->place(), fmt::join(any, " or "), shown(Json(fmt::format("{}", fmt::join(names, ", ")))),

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
+#include <thread>
 
 namespace attend::cli {
 namespace {
@@ -36,6 +37,26 @@ serve::NamedModel read_model(const std::string& given, const ModelPath& options)
 
 bool converses(const std::shared_ptr<serve::ServedModel>& model) {
   return model->queue() != nullptr && model->queue()->no_conversations().empty();
+}
+
+// Answers while the models are loaded: each of them as soon as it is there.
+void run_and_load(serve::Server& server, serve::ServedModels& models, const QueueOptions& options) {
+  std::exception_ptr problem;
+  std::thread loader([&] {
+    try {
+      models.load();
+      if (!models.loading().empty()) return;  // interrupted
+      if (!options.chat_template.empty() && !std::ranges::any_of(models.all(), converses))
+        fail("--template: expected a decoder, which can have conversations, found none");
+      inform("listening on {}", server.address());
+    } catch (...) {
+      problem = std::current_exception();
+      server.stop();
+    }
+  });
+  server.run();
+  loader.join();
+  if (problem) std::rethrow_exception(problem);
 }
 
 struct ServeArguments {
@@ -193,8 +214,6 @@ int serve(int argc, char** argv) {
   std::vector<serve::NamedModel> named;
   for (const std::string& each : given.models) named.push_back(read_model(each, given.options));
   serve::ServedModels models(named, given.queue);
-  if (!given.queue.chat_template.empty() && !std::ranges::any_of(models.all(), converses))
-    fail("--template: expected a decoder, which can have conversations, found none");
   serve::add_text_routes(server, models, given.texts);
   serve::add_response_route(server, models, given.texts);
   serve::add_embedding_route(server, models);
@@ -206,8 +225,7 @@ int serve(int argc, char** argv) {
   if (!given.adapters.directory.empty()) serve::add_adapter_routes(server, models, given.adapters);
   serve::add_status_routes(server, models);
   serve::add_page_routes(server, models);
-  inform("listening on {}", server.address());
-  server.run();
+  run_and_load(server, models, given.queue);
   return 0;
 }
 

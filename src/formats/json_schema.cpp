@@ -30,6 +30,9 @@ Json number(double min, double max) {
   if (max < std::numeric_limits<double>::max()) schema["maximum"] = max;
   return schema;
 }
+Json number_above(double min) {
+  return {{"type", "number"}, {"exclusiveMinimum", min}};
+}
 Json one_of(const std::vector<Json>& values) {
   return {{"enum", values}};
 }
@@ -39,11 +42,20 @@ Json list(Json of, std::size_t min, std::size_t max) {
   if (max < std::numeric_limits<std::size_t>::max()) schema["maxItems"] = max;
   return schema;
 }
+Json pair(Json first, Json second) {
+  return {{"type", "array"},
+          {"prefixItems", Json::array({std::move(first), std::move(second)})},
+          {"minItems", 2},
+          {"maxItems", 2}};
+}
 Json any_of(const std::vector<Json>& schemas) {
   return {{"anyOf", schemas}};
 }
 Json nothing() {
   return {{"type", "null"}};
+}
+Json or_null(Json schema) {
+  return any_of({std::move(schema), nothing()});
 }
 Json anything() {
   return Json::object();
@@ -51,6 +63,11 @@ Json anything() {
 Json object(const Json& properties, const std::vector<std::string>& required) {
   Json schema = {{"type", "object"}, {"properties", properties}, {"additionalProperties", false}};
   if (!required.empty()) schema["required"] = required;
+  return schema;
+}
+Json open_object(const Json& properties, const std::vector<std::string>& required) {
+  Json schema = object(properties, required);
+  schema.erase("additionalProperties");
   return schema;
 }
 Json any_object() {
@@ -80,6 +97,7 @@ std::string joined(const std::vector<std::string>& all) {
 
 std::string limits_in_words(const Json& schema) {
   const bool min = schema.contains("minimum"), max = schema.contains("maximum");
+  if (schema.contains("exclusiveMinimum")) return " above " + schema["exclusiveMinimum"].dump();
   if (min && max && schema["maximum"] != schema::kMaxInteger)
     return fmt::format(" from {} to {}", schema["minimum"].dump(), schema["maximum"].dump());
   return min   ? " of at least " + schema["minimum"].dump()
@@ -92,10 +110,12 @@ std::string several_in_words(const Json& schema) {
     if (!schema.contains("anyOf")) return "values";
     std::vector<std::string> all;
     for (const Json& each : schema["anyOf"]) all.push_back(several_in_words(each));
+    all.erase(std::unique(all.begin(), all.end()), all.end());
     return joined(all);
   }
   const auto type = schema["type"].get<std::string>();
-  if (type == "array") return "lists of " + several_in_words(schema["items"]);
+  if (type == "array")
+    return schema.contains("prefixItems") ? "pairs" : "lists of " + several_in_words(schema["items"]);
   return words_of(type).several;
 }
 
@@ -105,6 +125,13 @@ std::string list_in_words(const Json& schema, bool is_alone) {
   std::string words = "a list of " + several_in_words(schema["items"]);
   if (is_alone && schema.value("minItems", 0) > 0) words += " that is not empty";
   return max.is_null() ? words : words + fmt::format(", at most {}", max.dump());
+}
+
+std::string to_words(const Json& schema, bool is_alone);
+
+std::string pair_in_words(const Json& schema) {
+  const Json& both = schema["prefixItems"];
+  return fmt::format("a pair of {} and {}", to_words(both[0], false), to_words(both[1], false));
 }
 
 // `is_alone`: it is not one of several schemas, which are described briefly.
@@ -125,6 +152,7 @@ std::string to_words(const Json& schema, bool is_alone) {
   }
   if (!schema.contains("type")) return "any value";
   const auto type = schema["type"].get<std::string>();
+  if (schema.contains("prefixItems")) return pair_in_words(schema);
   if (type == "array") return list_in_words(schema, is_alone);
   if (type == "string" && is_alone && schema.value("minLength", 0) > 0) return "a text that is not empty";
   return words_of(type).one + limits_in_words(schema);
@@ -173,6 +201,16 @@ void check_object(const Json& value, const Json& schema, const std::string& name
   }
 }
 
+void check_list(const Json& value, const Json& schema, const std::string& name) {
+  if (value.size() < schema.value("minItems", std::size_t{0}) ||
+      value.size() > schema.value("maxItems", std::numeric_limits<std::size_t>::max()))
+    refuse_value(value, schema, name);
+  const bool is_pair = schema.contains("prefixItems");
+  for (std::size_t i = 0; i < value.size(); ++i)
+    check_schema(value[i], is_pair ? schema["prefixItems"][i] : schema["items"],
+                 fmt::format("{}[{}]", name, i));
+}
+
 bool meets(const Json& value, const Json& schema) {
   try {
     check_schema(value, schema, "");
@@ -212,17 +250,15 @@ void check_schema(const Json& value, const Json& schema, const std::string& name
     // The description leaves this limit out, because no normal value is near it.
     if (too_large && schema["maximum"] == schema::kMaxInteger)
       fail("{}: expected an integer of at most {}, found {}", name, schema::kMaxInteger, shown(value));
-    if (too_large || (schema.contains("minimum") && exact(value) < exact(schema["minimum"])))
-      refuse_value(value, schema, name);
+    const bool too_small =
+        (schema.contains("minimum") && exact(value) < exact(schema["minimum"])) ||
+        (schema.contains("exclusiveMinimum") && exact(value) <= exact(schema["exclusiveMinimum"]));
+    if (too_large || too_small) refuse_value(value, schema, name);
   } else if (value.is_string()) {
     if (value.get_ref<const std::string&>().size() < schema.value("minLength", std::size_t{0}))
       refuse_value(value, schema, name);
   } else if (value.is_array()) {
-    if (value.size() < schema.value("minItems", std::size_t{0}) ||
-        value.size() > schema.value("maxItems", std::numeric_limits<std::size_t>::max()))
-      refuse_value(value, schema, name);
-    for (std::size_t i = 0; i < value.size(); ++i)
-      check_schema(value[i], schema["items"], fmt::format("{}[{}]", name, i));
+    check_list(value, schema, name);
   } else if (value.is_object()) {
     check_object(value, schema, name);
   }

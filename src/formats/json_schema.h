@@ -22,13 +22,18 @@ Json flag();
 Json integer(std::int64_t min, std::int64_t max = kMaxInteger);
 Json number();
 Json number(double min, double max = std::numeric_limits<double>::max());
+Json number_above(double min);
 Json one_of(const std::vector<Json>& values);
 Json list(Json of, std::size_t min = 0, std::size_t max = std::numeric_limits<std::size_t>::max());
+Json pair(Json first, Json second);  // a list of these two
 Json any_of(const std::vector<Json>& schemas);
 Json nothing();  // null
+Json or_null(Json schema);
 Json anything();
 // `required`: the names of required fields. Other names are not allowed.
 Json object(const Json& properties, const std::vector<std::string>& required = {});
+// The same, and other names are allowed.
+Json open_object(const Json& properties, const std::vector<std::string>& required = {});
 Json any_object();
 
 }  // namespace schema

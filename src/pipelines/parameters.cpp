@@ -23,7 +23,10 @@ std::string trimmed(const std::string& text) {
 Json schema_of(const PipelineParameters& parameters) {
   Json properties = Json::object();
   for (const PipelineParameter& each : parameters) {
-    Json schema = each.schema;
+    Json value = each.schema;
+    value.erase("default");
+    Json schema = schema::or_null(std::move(value));
+    if (each.schema.contains("default")) schema["default"] = each.schema["default"];
     schema["description"] = each.description;
     properties[each.name] = schema;
     for (const std::string& alias : each.aliases) properties[alias] = schema;
@@ -50,7 +53,7 @@ void set_parameters(const PipelineParameters& parameters, const Json& given) {
 
 PipelineParameter parameter::texts(std::string name, std::vector<std::string>& value,
                                    std::string description) {
-  return {std::move(name), schema::any_of({schema::list(schema::text()), schema::text()}),
+  return {std::move(name), schema::any_of({schema::list(schema::name(), 1), schema::name()}),
           std::move(description), [&value](const Json& given) {
             value = given.is_string() ? split_at_commas(given.get<std::string>())
                                       : given.get<std::vector<std::string>>();

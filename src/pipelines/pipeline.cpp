@@ -31,7 +31,7 @@ void check_fields(const Fields& input, const Pipeline& pipeline, std::span<const
     known.insert(known.end(), field.names.begin(), field.names.end());
   known.insert(known.end(), others.begin(), others.end());
   expect_only(input, known);
-  for (const auto& [names, required] : pipeline.fields())
+  for (const auto& [names, required, is_list] : pipeline.fields())
     if (required && std::ranges::none_of(names, [&](std::string_view name) { return input.has({name}); }))
       fail("{}: expected a field {}, found {}", input.source(), fmt::join(names, " or "),
            shown(input.json()));

@@ -21,6 +21,7 @@ namespace attend {
 struct InputField {
   std::vector<std::string_view> names;
   bool required = true;
+  bool is_list = false;  // of texts; otherwise a text
 };
 
 class Pipeline {

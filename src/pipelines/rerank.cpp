@@ -33,7 +33,9 @@ class Rerank : public Pipeline {
     return std::vector<Json>{std::move(input)};
   }
   bool reads_lines() const override { return false; }
-  std::vector<InputField> fields() const override { return {{{"query"}}, {{"documents", "texts"}}}; }
+  std::vector<InputField> fields() const override {
+    return {{{"query"}}, {{"documents", "texts"}, true, true}};
+  }
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& options) override {
     std::vector<TextAndPair> pairs;

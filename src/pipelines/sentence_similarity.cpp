@@ -24,7 +24,9 @@ class SentenceSimilarity : public Pipeline {
     return std::vector<Json>{std::move(input)};
   }
   bool reads_lines() const override { return false; }
-  std::vector<InputField> fields() const override { return {{{"source_sentence"}}, {{"sentences"}}}; }
+  std::vector<InputField> fields() const override {
+    return {{{"source_sentence"}}, {{"sentences"}, true, true}};
+  }
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& options) override {
     std::vector<std::string> all;  // each source, then its sentences

@@ -18,7 +18,7 @@ class ZeroShotClassification : public Pipeline {
   }
   void load(const ModelPath& model) override { classifier_.emplace(model); }
   std::vector<InputField> fields() const override {
-    return {{{"text", "sequence", "inputs"}}, {{"candidate_labels", "labels"}, false}};
+    return {{{"text", "sequence", "inputs"}}, {{"candidate_labels", "labels"}, false, true}};
   }
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {

@@ -11,7 +11,8 @@ namespace {
 
 // Whether only one value is possible, so that the error explains why.
 bool has_one_value(const Json& schema) {
-  return (schema.contains("enum") && schema["enum"].size() == 1) || schema.value("maxItems", Json()) == 0;
+  return (schema.contains("enum") && schema["enum"].size() == 1) || schema.value("maxItems", Json()) == 0 ||
+         schema == schema::nothing();
 }
 
 }  // namespace

@@ -24,9 +24,9 @@ RequestFields explain_fields(const ServedModels& models) {
       {"target", text(), "output text for an encoder-decoder; otherwise the model generates it"},
       {"layers", list(integer(0)), "keep only the attention of these layers, from 0"},
       {"attribute", list(one_of(methods)), "attribute the result to the tokens by these methods"},
-      {"toward", text(), "with attribute: the label or token to explain; otherwise the likeliest"},
-      {"instead_of", text(), "with attribute: explain the difference to this label or token"},
-      {"places", list(integer(0)), "with attribute: positions of the explained tokens, from 0"},
+      {"toward", name(), "with attribute: the label or token to explain; otherwise the likeliest"},
+      {"instead_of", name(), "with attribute: explain the difference to this label or token"},
+      {"places", list(integer(0), 1), "with attribute: positions of the explained tokens, from 0"},
       {"steps", integer(1, 1000), "number of steps of integrated gradients"},
       {"baseline", one_of({"mask", "pad", "unk", "zeros"}), "with attribute: what replaces a removed token"}};
 }

@@ -183,7 +183,8 @@ void add_judge_routes(Server& server, const ServedModels& models) {
   add("/rerank", "The same, as text-embeddings-inference has it",
       {query(),
        {"texts", list(name(), 1), "the texts to be put in order", true, true},
-       {"return_text", flag(), "each result has its text"}},
+       {"return_text", flag(), "each result has its text"},
+       {"truncation_direction", one_of({"right", "Right"}), "texts lose their end"}},
       list(any_object()), rerank_texts);
   const Json texts = any_of({name(), list(name(), 1)});
   add("/v1/score", "How well texts match, as vLLM has it",

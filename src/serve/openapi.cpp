@@ -5,7 +5,7 @@ namespace attend::serve {
 namespace {
 
 Json with_null(Json schema) {
-  if (schema.empty()) return schema;
+  if (schema.empty() || schema == schema::nothing()) return schema;
   if (schema.contains("type") && schema["type"].is_string() && !schema.contains("enum")) {
     schema["type"] = Json::array({schema["type"], "null"});
     return schema;
@@ -13,11 +13,12 @@ Json with_null(Json schema) {
   return schema::any_of({std::move(schema), schema::nothing()});
 }
 
-Json body_schema(const RequestFields& fields) {
+// A form has no null: its values are texts.
+Json body_schema(const RequestFields& fields, bool is_form) {
   Json properties = Json::object();
   std::vector<std::string> required;
   for (const RequestField& field : fields) {
-    Json schema = field.required ? field.schema : with_null(field.schema);
+    Json schema = field.required || is_form ? field.schema : with_null(field.schema);
     schema["description"] = field.what;
     properties[field.name] = std::move(schema);
     if (field.required) required.push_back(field.name);
@@ -45,14 +46,14 @@ Json path_parameters(const Endpoint& endpoint) {
 
 Json operation(const Endpoint& endpoint, bool has_key) {
   Json good = {{"description", "the answer"}, {"content", content(endpoint.type, endpoint.reply)}};
-  if (endpoint.streams) good["content"].update(content("text/event-stream", schema::text()));
+  if (endpoint.streams) good["content"]["text/event-stream"] = Json::object();
   Json operation = {{"summary", endpoint.summary}, {"tags", {endpoint.group}}};
   if (const Json parameters = path_parameters(endpoint); !parameters.empty())
     operation["parameters"] = parameters;
   if (endpoint.method == Method::post) {
-    const Json schema = body_schema(endpoint.fields);
-    Json types = content("application/json", schema);
-    if (endpoint.is_form) types.update(content("application/x-www-form-urlencoded", schema));
+    Json types = content("application/json", body_schema(endpoint.fields, false));
+    if (endpoint.is_form)
+      types.update(content("application/x-www-form-urlencoded", body_schema(endpoint.fields, true)));
     operation["requestBody"] = {{"required", true}, {"content", types}};
   }
   operation["responses"] = {

@@ -7,10 +7,6 @@
 namespace attend::serve {
 namespace {
 
-Json or_null(Json schema) {
-  return schema::any_of({std::move(schema), schema::nothing()});
-}
-
 // Text, or parts that are text.
 std::string read_content(const Json& content) {
   if (content.is_null()) return "";

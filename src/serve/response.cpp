@@ -17,9 +17,30 @@ std::string new_response_id() {
   return fmt::format("{:08x}{:08x}", begin, ++count);
 }
 
-Json text_part(const std::string& text) {
-  return {
-      {"type", "output_text"}, {"text", text}, {"annotations", Json::array()}, {"logprobs", Json::array()}};
+Json text_part(const char* type, const std::string& text) {
+  Json part = {{"type", type}, {"text", text}};
+  if (type == std::string_view("output_text"))
+    part.update({{"annotations", Json::array()}, {"logprobs", Json::array()}});
+  return part;
+}
+
+// Fields of the request that come back, or what they are by default.
+Json echo_of(const Json& body) {
+  Json echoed = {{"instructions", nullptr},
+                 {"metadata", Json::object()},
+                 {"parallel_tool_calls", true},
+                 {"reasoning", {{"effort", nullptr}, {"summary", nullptr}}},
+                 {"text", {{"format", {{"type", "text"}}}}},
+                 {"tool_choice", "auto"},
+                 {"tools", Json::array()}};
+  for (auto& [name, value] : echoed.items())
+    if (const Json given = body.value(name, Json()); !given.is_null()) value = given;
+  return echoed;
+}
+
+// It is then a message without text.
+bool is_empty(const GeneratedText& made) {
+  return made.text.empty() && made.reasoning.empty() && made.calls.empty();
 }
 
 const char* status_of_text(const GeneratedText& made) {
@@ -28,21 +49,19 @@ const char* status_of_text(const GeneratedText& made) {
 
 }  // namespace
 
-Response::Response(const Asked& asked, const Fields& body, const Wishes& wishes)
-    : model_(asked.name),
+const Response::Form Response::kReasoning = {"rs_", "reasoning_text", "response.reasoning_text"};
+const Response::Form Response::kMessage = {"msg_", "output_text", "response.output_text"};
+
+Response::Response(const std::string& model, const Fields& body, const Wishes& wishes)
+    : model_(model),
       id_(new_response_id()),
       streams_(wishes.stream),
-      metadata_(body.json().value("metadata", Json::object())),
-      tools_(body.json().value("tools", Json::array())),
-      tool_choice_(body.json().value("tool_choice", Json("auto"))),
-      parallel_(body.json().value("parallel_tool_calls", Json(true))),
-      settings_(wishes.settings) {
-  if (metadata_.is_null()) metadata_ = Json::object();
-  if (tools_.is_null()) tools_ = Json::array();
-}
+      echoed_(echo_of(body.json())),
+      settings_(wishes.settings) {}
 
 void Response::take(std::size_t, const QueueToken& token) {
-  if (!token.more.empty()) say_text(token.more);
+  if (!token.reasoning.empty()) say_more(reasoning_, token.reasoning);
+  if (!token.more.empty()) say_more(message_, token.more);
   for (const ToolCallPiece& piece : token.calls) say_call(piece);
 }
 
@@ -60,15 +79,19 @@ void Response::end(std::size_t, const QueueResult& result) try {
 
 // What has not been sent yet: the last letters, or of a beam search all.
 void Response::end_stream(const GeneratedText& made, std::size_t prompt_tokens) {
-  if (made.text.starts_with(text_) && (made.text.size() > text_.size() || made.calls.empty()))
-    say_text(made.text.substr(text_.size()));
+  const std::string &thought = reasoning_.text, &text = message_.text;
+  if (made.reasoning.starts_with(thought) && made.reasoning.size() > thought.size())
+    say_more(reasoning_, made.reasoning.substr(thought.size()));
+  if (made.text.starts_with(text) && (made.text.size() > text.size() || is_empty(made)))
+    say_more(message_, made.text.substr(text.size()));
   for (std::size_t c = 0; c < made.calls.size(); ++c) {
     const std::string sent = c < calls_.size() ? calls_[c].call.arguments : "";
     const std::string& all = made.calls[c].arguments;
     if (c >= calls_.size() || all.size() > sent.size())
       say_call({c, made.calls[c].name, all.starts_with(sent) ? all.substr(sent.size()) : ""});
   }
-  end_text(status_of_text(made));
+  end_text(reasoning_, status_of_text(made));
+  end_text(message_, status_of_text(made));
   if (!calls_.empty()) end_call(calls_.back(), status_of_text(made));
   say(made.cut_off ? "response.incomplete" : "response.completed",
       {{"response", whole(&made, prompt_tokens)}});
@@ -81,40 +104,49 @@ void Response::begin() {
   say("response.in_progress", {{"response", whole(nullptr, 0)}});
 }
 
-void Response::say(const char* type, Json event) {
+void Response::say(const std::string& type, Json event) {
   event["type"] = type;
   event["sequence_number"] = number_++;
   pipe()->put(fmt::format("event: {}\ndata: {}\n\n", type, written(event)));
 }
 
-Json Response::text_place(Json event) const {
-  event.update({{"item_id", "msg_" + id_}, {"output_index", *text_place_}, {"content_index", 0}});
+Json Response::place_of(const Said& said, Json event) const {
+  event.update({{"item_id", said.form.id + id_}, {"output_index", *said.place}, {"content_index", 0}});
+  if (&said.form == &kMessage && !event.contains("part")) event["logprobs"] = Json::array();
   return event;
 }
 
-void Response::say_text(const std::string& more) {
+// Reasoning comes before the message, and the message before calls; what comes later is only in the whole
+// response.
+void Response::say_more(Said& said, const std::string& more) {
   begin();
-  if (!text_place_) {
-    text_place_ = places_++;
+  if (&said == &message_)
+    end_text(reasoning_, "completed");
+  else if (message_.place || !calls_.empty())
+    said.ended = true;
+  if (!said.place && !said.ended) {
+    said.place = places_++;
     say("response.output_item.added",
-        {{"output_index", *text_place_}, {"item", message_item("", "in_progress")}});
-    say("response.content_part.added", text_place({{"part", text_part("")}}));
+        {{"output_index", *said.place}, {"item", text_item(said.form, "", "in_progress")}});
+    say("response.content_part.added", place_of(said, {{"part", text_part(said.form.part, "")}}));
   }
-  text_ += more;
-  if (!more.empty() && !text_ended_)  // after a call it is only in the whole response
-    say("response.output_text.delta", text_place({{"delta", more}, {"logprobs", Json::array()}}));
+  said.text += more;
+  if (!more.empty() && !said.ended)
+    say(said.form.event + std::string(".delta"), place_of(said, {{"delta", more}}));
 }
 
-void Response::end_text(const char* status) {
-  if (!text_place_ || std::exchange(text_ended_, true)) return;
-  say("response.output_text.done", text_place({{"text", text_}, {"logprobs", Json::array()}}));
-  say("response.content_part.done", text_place({{"part", text_part(text_)}}));
-  say("response.output_item.done", {{"output_index", *text_place_}, {"item", message_item(text_, status)}});
+void Response::end_text(Said& said, const char* status) {
+  if (!said.place || std::exchange(said.ended, true)) return;
+  say(said.form.event + std::string(".done"), place_of(said, {{"text", said.text}}));
+  say("response.content_part.done", place_of(said, {{"part", text_part(said.form.part, said.text)}}));
+  say("response.output_item.done",
+      {{"output_index", *said.place}, {"item", text_item(said.form, said.text, status)}});
 }
 
 void Response::say_call(const ToolCallPiece& piece) {
   begin();
-  end_text("completed");
+  end_text(reasoning_, "completed");
+  end_text(message_, "completed");
   if (piece.index >= calls_.size()) {
     if (!calls_.empty()) end_call(calls_.back(), "completed");
     calls_.push_back({{piece.name, "", new_call_id()}, places_++});
@@ -136,13 +168,13 @@ void Response::end_call(Call& call, const char* status) {
   say("response.output_item.done", {{"output_index", call.place}, {"item", call_item(call.call, status)}});
 }
 
-Json Response::message_item(const std::string& text, const char* status) const {
-  Json item = {{"id", "msg_" + id_},
-               {"type", "message"},
-               {"role", "assistant"},
-               {"status", status},
-               {"content", Json::array()}};
-  if (status != std::string_view("in_progress")) item["content"].push_back(text_part(text));
+Json Response::text_item(const Form& form, const std::string& text, const char* status) const {
+  Json item = {{"id", form.id + id_}, {"status", status}, {"content", Json::array()}};
+  if (&form == &kMessage)
+    item.update({{"type", "message"}, {"role", "assistant"}});
+  else
+    item.update({{"type", "reasoning"}, {"summary", Json::array()}});
+  if (status != std::string_view("in_progress")) item["content"].push_back(text_part(form.part, text));
   return item;
 }
 
@@ -153,8 +185,11 @@ Json Response::call_item(const ToolCall& call, const char* status) const {
 
 Json Response::output(const GeneratedText& made) const {
   Json items = Json::array();
-  if (!made.text.empty() || made.calls.empty())
-    items.push_back(message_item(made.text, status_of_text(made)));
+  const bool has_more = !made.text.empty() || !made.calls.empty();
+  if (!made.reasoning.empty())
+    items.push_back(text_item(kReasoning, made.reasoning, has_more ? "completed" : status_of_text(made)));
+  if (!made.text.empty() || is_empty(made))
+    items.push_back(text_item(kMessage, made.text, status_of_text(made)));
   for (std::size_t c = 0; c < made.calls.size(); ++c) {
     ToolCall call = made.calls[c];
     call.id = c < calls_.size() ? calls_[c].call.id : new_call_id();
@@ -170,20 +205,15 @@ Json Response::whole(const GeneratedText* made, std::size_t prompt_tokens) const
                    {"status", made == nullptr ? "in_progress" : status_of_text(*made)},
                    {"error", nullptr},
                    {"incomplete_details", nullptr},
-                   {"instructions", nullptr},
                    {"model", model_},
                    {"output", Json::array()},
-                   {"parallel_tool_calls", parallel_},
                    {"previous_response_id", nullptr},
                    {"store", false},
                    {"temperature", settings_.value("temperature", Json())},
                    {"top_p", settings_.value("top_p", Json())},
-                   {"text", {{"format", {{"type", "text"}}}}},
-                   {"tool_choice", tool_choice_},
-                   {"tools", tools_},
                    {"truncation", "disabled"},
-                   {"usage", nullptr},
-                   {"metadata", metadata_}};
+                   {"usage", nullptr}};
+  response.update(echoed_);
   if (made == nullptr) return response;
   if (made->cut_off) response["incomplete_details"] = {{"reason", "max_output_tokens"}};
   response["output"] = output(*made);

@@ -8,10 +8,10 @@
 
 namespace attend::serve {
 
-// Its output is a list of items: a message, and calls of tools. Brought by the queue's thread.
+// Its output is a list of items: reasoning, a message, and calls of tools. Brought by the queue's thread.
 class Response : public TextReader {
  public:
-  Response(const Asked& asked, const Fields& body, const Wishes& wishes);
+  Response(const std::string& model, const Fields& body, const Wishes& wishes);
 
   void take(std::size_t p, const QueueToken& token) override;
   void end(std::size_t p, const QueueResult& result) override;
@@ -21,16 +21,27 @@ class Response : public TextReader {
     ToolCall call;  // that was sent
     int place;      // in the output
   };
+  // An item whose text is streamed: reasoning or a message.
+  struct Form {
+    const char *id, *part, *event;
+  };
+  struct Said {
+    const Form& form;
+    std::string text = {};          // that was sent
+    std::optional<int> place = {};  // in the output
+    bool ended = false;
+  };
+  static const Form kReasoning, kMessage;
 
-  void say(const char* type, Json event);
+  void say(const std::string& type, Json event);
   void begin();
-  void say_text(const std::string& more);
-  void end_text(const char* status);
+  void say_more(Said& said, const std::string& more);
+  void end_text(Said& said, const char* status);
   void say_call(const ToolCallPiece& piece);
   void end_call(Call& call, const char* status);
   void end_stream(const GeneratedText& made, std::size_t prompt_tokens);
-  Json text_place(Json event) const;
-  Json message_item(const std::string& text, const char* status) const;
+  Json place_of(const Said& said, Json event) const;
+  Json text_item(const Form& form, const std::string& text, const char* status) const;
   Json call_item(const ToolCall& call, const char* status) const;
   Json output(const GeneratedText& made) const;
   Json whole(const GeneratedText* made, std::size_t prompt_tokens) const;
@@ -38,12 +49,10 @@ class Response : public TextReader {
 
   const std::string model_, id_;
   const bool streams_;
-  Json metadata_, tools_, tool_choice_, parallel_;
+  const Json echoed_;  // fields of the request that come back
   const Json settings_;
   const std::time_t created_ = std::time(nullptr);
-  std::string text_;               // that was sent
-  std::optional<int> text_place_;  // of the message in the output
-  bool text_ended_ = false;
+  Said reasoning_{kReasoning}, message_{kMessage};
   std::vector<Call> calls_;
   int places_ = 0;
   bool begun_ = false;

@@ -26,8 +26,16 @@ std::string name_of(const std::filesystem::path& path) {
 
 }  // namespace
 
+NamedModel with_names(NamedModel named) {
+  if (named.name.empty()) named.name = name_of(named.path.directory);
+  if (named.adapters.empty())
+    for (const AdapterPath& adapter : named.path.adapters)
+      named.adapters.push_back(name_of(adapter.directory));
+  return named;
+}
+
 ServedModel::ServedModel(const NamedModel& named, const QueueOptions& options, const ServedModel* before)
-    : name_(named.name.empty() ? name_of(named.path.directory) : named.name),
+    : name_(named.name),
       adapters_(named.adapters),
       number_(next_number()),
       model_(named.path),
@@ -35,8 +43,6 @@ ServedModel::ServedModel(const NamedModel& named, const QueueOptions& options, c
       gathered_([this](const std::vector<TextToRead>& texts) { return embed_now(texts); }),
       gathered_prompts_([this](const std::vector<PromptToScore>& prompts) { return score_now(prompts); }) {
   const PretrainedModel& loaded = *ModelPath(model_).loaded;
-  if (adapters_.empty())
-    for (const AdapterPath& adapter : named.path.adapters) adapters_.push_back(name_of(adapter.directory));
   if (!adapters_.empty() && loaded.adapters().size() != adapters_.size())
     fail("{}: expected the directory of a model, found one of an adapter: serve its model with both adapters",
          named.path.directory.string());

@@ -29,12 +29,14 @@ struct NamedModel {
   ModelPath path;
   std::vector<std::string> adapters = {};  // names; empty: what their directories are called
 };
+// The same with all its names.
+NamedModel with_names(NamedModel named);
 
 // One model with its adapters, and what it does. A change of adapters makes another ServedModel that shares
 // the weights, so requests in flight keep theirs.
 class ServedModel {
  public:
-  // `before`: null, or the model whose place this one takes.
+  // `named`: with_names. `before`: null, or the model whose place this one takes.
   ServedModel(const NamedModel& named, const QueueOptions& options, const ServedModel* before = nullptr);
   ~ServedModel();
 

@@ -1,6 +1,7 @@
 #include "serve/served_models.h"
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "serve/request_log.h"
 #include "serve/server.h"
 
@@ -19,24 +20,62 @@ void check_different(std::vector<std::string> names) {
     fail("two are called {}: expected names that differ (NAME=MODEL)", *twice);
 }
 
-[[noreturn]] void refuse_unknown(const std::string& name, const std::vector<std::string>& names) {
-  refuse(404, name.empty()
-                  ? fmt::format("model: expected one of {}, found none", fmt::join(names, ", "))
-                  : fmt::format("model: there is no {}; there are {}", name, fmt::join(names, ", ")));
+std::vector<std::string> names_of(const std::vector<std::shared_ptr<ServedModel>>& models) {
+  std::vector<std::string> names;
+  for (const auto& model : models) {
+    names.push_back(model->name());
+    names.insert(names.end(), model->adapters().begin(), model->adapters().end());
+  }
+  return names;
+}
+
+// Or one of its adapters.
+bool is_called(const NamedModel& named, const std::string& name) {
+  return name == named.name || std::ranges::find(named.adapters, name) != named.adapters.end();
+}
+
+std::vector<NamedModel> all_with_names(std::vector<NamedModel> models) {
+  std::vector<std::string> names;
+  for (NamedModel& model : models) {
+    model = with_names(std::move(model));
+    names.push_back(model.name);
+    names.insert(names.end(), model.adapters.begin(), model.adapters.end());
+  }
+  check_different(std::move(names));
+  return models;
 }
 
 }  // namespace
 
 ServedModels::ServedModels(const std::vector<NamedModel>& models, const QueueOptions& options)
-    : options_(options) {
-  for (const NamedModel& named : models) models_.push_back(std::make_shared<ServedModel>(named, options));
-  check_different(names());
+    : options_(options),
+      named_(all_with_names(models)),
+      only_(named_.size() == 1 ? named_.front().name : "") {
   cleaner_ = std::jthread([this](const std::stop_token& stop) { clean(stop); });
 }
 
 ServedModels::~ServedModels() {
   cleaner_.request_stop();
   cleaner_.join();
+}
+
+void ServedModels::load() {
+  for (const NamedModel& named : named_) {
+    if (interrupted()) return;
+    const auto model = std::make_shared<ServedModel>(named, options_);
+    const std::lock_guard lock(mutex_);
+    models_.push_back(model);
+  }
+}
+
+std::vector<std::string> ServedModels::loading() const {
+  std::vector<std::string> names;
+  for (const NamedModel& named : not_loaded(all())) names.push_back(named.name);
+  return names;
+}
+
+std::span<const NamedModel> ServedModels::not_loaded(const std::vector<Model>& loaded) const {
+  return std::span(named_).subspan(loaded.size());
 }
 
 // Destroys models that were replaced, here and not where their last request ends: that may be on their own
@@ -65,9 +104,9 @@ std::vector<std::shared_ptr<ServedModel>> ServedModels::all() const {
 }
 
 Asked ServedModels::find(const Fields& body) const {
-  const std::vector<Model> models = all();
-  const std::string name = body.text({"model"}, models.size() == 1 ? models.front()->name() : "");
+  const std::string name = body.text({"model"}, only_);
   present_request().facts["model"] = name;
+  const std::vector<Model> models = all();
   for (const Model& model : models) {
     const std::vector<std::string>& adapters = model->adapters();
     if (name == model->name())
@@ -75,57 +114,64 @@ Asked ServedModels::find(const Fields& body) const {
     if (const auto adapter = std::ranges::find(adapters, name); adapter != adapters.end())
       return {*model, name, adapter - adapters.begin(), model};
   }
-  refuse_unknown(name, names());
+  refuse_name(name, models, names_of(models));
+}
+
+void ServedModels::refuse_name(const std::string& name, const std::vector<Model>& loaded,
+                               const std::vector<std::string>& known) const {
+  for (const NamedModel& named : not_loaded(loaded))
+    if (is_called(named, name))
+      refuse(503, fmt::format("model: {} is not loaded yet: come again later", name));
+  const std::string there =
+      known.empty() ? "none; models are being loaded" : fmt::format("{}", fmt::join(known, ", "));
+  refuse(404, name.empty() ? fmt::format("model: expected one of {}, found none", there)
+                           : fmt::format("model: there is no {}; there are {}", name, there));
 }
 
 Json ServedModels::list() const {
   Json data = Json::array();
-  for (const std::string& name : names()) data.push_back(entry(name));
+  for (const std::string& name : names_of(all())) data.push_back(entry(name));
   return {{"object", "list"}, {"data", data}};
 }
 
 Json ServedModels::entry(const std::string& name) const {
   static const std::time_t began = std::time(nullptr);
-  for (const Model& model : all()) {
+  const std::vector<Model> models = all();
+  for (const Model& model : models) {
     Json entry = {{"id", name}, {"object", "model"}, {"created", began}, {"owned_by", "attend"}};
     if (name == model->name()) return entry;
     entry["parent"] = model->name();
     if (std::ranges::find(model->adapters(), name) != model->adapters().end()) return entry;
   }
-  refuse_unknown(name, names());
+  refuse_name(name, models, names_of(models));
 }
 
 RequestField ServedModels::field() const {
-  const bool may_be_missing = all().size() == 1;
+  const bool may_be_missing = !only_.empty();
   return {"model", schema::text(),
           "the name of a model or an adapter, one of those of /v1/models" +
               std::string(may_be_missing ? "; may be missing" : "")};
 }
 
-std::vector<std::string> ServedModels::names() const {
-  std::vector<std::string> names;
-  for (const Model& model : all()) {
-    names.push_back(model->name());
-    names.insert(names.end(), model->adapters().begin(), model->adapters().end());
-  }
-  return names;
-}
-
 ServedModels::Model ServedModels::base(const std::string& name) const {
+  const std::string wanted = name.empty() ? only_ : name;
   std::vector<std::string> bases;
   const std::vector<Model> models = all();
   for (const Model& model : models) {
-    if (name == model->name() || (name.empty() && models.size() == 1)) return model;
+    if (wanted == model->name()) return model;
     bases.push_back(model->name());
   }
-  refuse_unknown(name, bases);
+  refuse_name(wanted, models, bases);
 }
 
 void ServedModels::load_adapter(const std::string& model, const std::string& name,
                                 const std::filesystem::path& directory, std::size_t max_adapters) {
   const std::lock_guard lock(changing_);
   const Model before = base(model);
-  if (const std::vector<std::string> all = names(); std::ranges::find(all, name) != all.end())
+  const auto has_name = [&](const NamedModel& named) { return is_called(named, name); };
+  const std::vector<Model> models = all();
+  if (const std::vector<std::string> names = names_of(models);
+      std::ranges::find(names, name) != names.end() || std::ranges::any_of(not_loaded(models), has_name))
     refuse(400, fmt::format("lora_name: {} is loaded already", name));
   if (before->adapters().size() >= max_adapters)
     refuse(400, fmt::format("{} has {} adapters already, and at most {} may be loaded: unload one",

@@ -4,20 +4,27 @@
 #include "serve/served_model.h"
 
 #include <condition_variable>
+#include <span>
 #include <thread>
 
 namespace attend::serve {
 
 class ServedModels {
  public:
-  // Error for two of one name.
+  // Reads no model yet. Error for two of one name.
   ServedModels(const std::vector<NamedModel>& models, const QueueOptions& options);
   ~ServedModels();  // after all requests have ended
 
+  // Loads one model after the other; each answers requests as soon as it is loaded. Ends early at an
+  // interrupt. Error for a model that cannot be loaded.
+  void load();
+
   // From any thread.
 
+  std::vector<std::string> loading() const;  // the names of models that are not loaded yet
+
   // By the field "model", which may be missing if there is one model; its own name is without adapters.
-  // Refuses, with the names there are.
+  // Refuses, with the names there are. A model that is not loaded yet is 503.
   Asked find(const Fields& body) const;
   std::vector<std::shared_ptr<ServedModel>> all() const;
   Json list() const;  // as the API of OpenAI has it
@@ -35,16 +42,21 @@ class ServedModels {
 
  private:
   using Model = std::shared_ptr<ServedModel>;
-  std::vector<std::string> names() const;
+  // `loaded`: all(), of the same moment.
+  std::span<const NamedModel> not_loaded(const std::vector<Model>& loaded) const;
+  [[noreturn]] void refuse_name(const std::string& name, const std::vector<Model>& loaded,
+                                const std::vector<std::string>& known) const;
   Model base(const std::string& name) const;
   void replace(const Model& before, const NamedModel& after);
   void clean(const std::stop_token& stop);
 
   const QueueOptions options_;
-  std::mutex changing_;       // one change at a time
-  mutable std::mutex mutex_;  // of what follows
+  const std::vector<NamedModel> named_;  // at the start
+  const std::string only_;               // the name of the only model; empty: there are several
+  std::mutex changing_;                  // one change at a time
+  mutable std::mutex mutex_;             // of what follows
   std::condition_variable_any changed_;
-  std::vector<Model> models_;
+  std::vector<Model> models_;    // in the order of `named_`, of which the last may be missing
   std::vector<Model> replaced_;  // until their last requests end
   std::jthread cleaner_;
 };

@@ -6,6 +6,7 @@
 #include "serve/connection.h"
 #include "serve/listener.h"
 
+#include <atomic>
 #include <cerrno>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -38,6 +39,7 @@ struct Server::State {
   Hub hub;
   boost::asio::posix::stream_descriptor door{hub.loop};
   boost::asio::steady_timer tick{hub.loop}, pause{hub.loop};
+  std::atomic<bool> stopped = false;                               // by stop()
   steady_clock::time_point end = steady_clock::time_point::max();  // then open requests are aborted
 
   explicit State(const ServerOptions& options) : listener(options), hub(options) {}
@@ -87,7 +89,7 @@ struct Server::State {
 
   void watch() {
     const auto now = steady_clock::now();
-    if (!hub.stopping && interrupted()) {
+    if (!hub.stopping && (interrupted() || stopped)) {
       hub.stopping = true;
       end = now + milliseconds(static_cast<std::int64_t>(hub.options.drain_seconds * 1000));
     }
@@ -142,6 +144,10 @@ std::string Server::address() const {
 
 bool Server::has_keys() const {
   return !state_->hub.options.keys.empty();
+}
+
+void Server::stop() {
+  state_->stopped = true;
 }
 
 bool Server::is_stopping() const {

@@ -73,7 +73,9 @@ class Server {
   bool has_keys() const;
   // After an interrupt: new requests are rejected.
   bool is_stopping() const;
-  // Runs until interrupt(); requests in flight are still answered, for a limited time.
+  // As an interrupt does, from any thread.
+  void stop();
+  // Runs until an interrupt or stop(); requests in flight are still answered, for a limited time.
   void run();
   // Requests by path and status, in Prometheus's format.
   std::string metrics() const;

@@ -1,6 +1,6 @@
 #include "serve/status_routes.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace attend::serve {
 namespace {
@@ -60,10 +60,14 @@ void add_status_routes(Server& server, const ServedModels& models) {
   health.is_open = true;
   server.add(health, [](const Fields&) { return reply({{"status", "ok"}}); });
 
-  Endpoint ready = get("/ready", "Whether it takes requests: not while it stops", status_schema());
+  Endpoint ready =
+      get("/ready", "Whether it takes requests for all models: not while they are loaded, nor while it stops",
+          status_schema());
   ready.is_open = true;
-  server.add(ready, [&server](const Fields&) {
+  server.add(ready, [&server, &models](const Fields&) {
     if (server.is_stopping()) refuse(503, "the server is stopping");
+    if (const std::vector<std::string> more = models.loading(); !more.empty())
+      refuse(503, fmt::format("{}: not loaded yet", fmt::join(more, ", ")));
     return reply({{"status", "ready"}});
   });
 

@@ -105,8 +105,7 @@ std::vector<Json> read_inputs(const Json& inputs, const Pipeline& task) {
 }
 
 // The answers to inputs [begin, end).
-std::vector<Json> answer(const PipelineKind& kind, LoadedTask& task, const std::vector<Json>& all,
-                         std::size_t begin, std::size_t end) {
+std::vector<Json> answer(LoadedTask& task, const std::vector<Json>& all, std::size_t begin, std::size_t end) {
   std::vector<Json> inputs(all.begin() + static_cast<std::ptrdiff_t>(begin),
                            all.begin() + static_cast<std::ptrdiff_t>(end));
   for (const Json& input : inputs) check_fields(Fields(input, "inputs"), task.task(), {});
@@ -121,14 +120,14 @@ Reply run_task(const PipelineKind& kind, const ServedModels& models, LoadedTasks
              inputs = body.json().at("inputs");
   const std::shared_ptr<LoadedTask> task = loaded.find(kind, models.find(body), parameters);
   const std::vector<Json> all = read_inputs(inputs, task->task());
-  if (!inputs.is_array()) return reply(answer(kind, *task, all, 0, 1).front());
+  if (!inputs.is_array()) return reply(answer(*task, all, 0, 1).front());
   Json answers = Json::array();
   std::optional<Error> first;
   std::size_t bad = 0;
   work_around_bad(
       0, all.size(),
       [&](std::size_t begin, std::size_t end) {
-        for (Json& each : answer(kind, *task, all, begin, end)) answers.push_back(std::move(each));
+        for (Json& each : answer(*task, all, begin, end)) answers.push_back(std::move(each));
       },
       [&](std::size_t i, const Error& error) {
         if (!first) first.emplace(fmt::format("input {}: {}", i + 1, error.what()), error.kind());
@@ -148,7 +147,8 @@ Endpoint endpoint_of(const PipelineKind& kind, const ServedModels& models) {
   all.push_back(truncate_parameter(options));
   Json fields = Json::object();
   for (const InputField& field : task->fields())
-    for (const std::string_view name : field.names) fields[std::string(name)] = anything();
+    for (const std::string_view name : field.names)
+      fields[std::string(name)] = or_null(field.is_list ? any_of({text(), list(text(), 1)}) : text());
   const Json one = any_of({text(), object(fields)});
   return {.path = fmt::format("/v1/run/{}", kind.name),
           .group = "tasks",

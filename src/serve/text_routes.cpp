@@ -44,6 +44,13 @@ Endpoint completions(const ServedModels& models) {
           .streams = true};
 }
 
+// A completion may be of the prompt alone; a chat has an answer.
+RequestFields with_new_tokens(RequestFields fields) {
+  for (RequestField& field : fields)
+    if (field.name == "max_tokens" || field.name == "max_completion_tokens") field.schema = integer(1);
+  return fields;
+}
+
 Endpoint chats(const ServedModels& models) {
   const RequestFields model = {models.field()};
   const RequestFields own = {
@@ -56,7 +63,7 @@ Endpoint chats(const ServedModels& models) {
   return {.path = "/v1/chat/completions",
           .group = "texts",
           .summary = "The next turn of a conversation",
-          .fields = model + chat_fields() + own + generation_fields() + config_fields(),
+          .fields = model + chat_fields() + own + with_new_tokens(generation_fields()) + config_fields(),
           .reply = reply_schema(kChat.object),
           .streams = true};
 }
@@ -119,7 +126,6 @@ void add_text_routes(Server& server, const ServedModels& models, const TextBound
   server.add(chats(models), [&models, bounds](const Fields& body) {
     const Asked asked = find_generating(models, body, bounds);
     const Wishes wishes = read_wishes(body, asked.model.own_settings());
-    if (wishes.no_new_tokens) fail("max_tokens: expected an integer of at least 1, found 0");
     std::vector<QueueRequest> request;
     request.push_back(read_chat(body));
     return ask(kChat, asked, wishes, std::move(request), bounds);

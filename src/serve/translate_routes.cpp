@@ -25,14 +25,17 @@ Json list_languages(const Models& all) {
   return languages;
 }
 
-std::shared_ptr<ServedModel> find_translator(const Models& all, const Fields& body) {
+std::shared_ptr<ServedModel> find_translator(const ServedModels& models, const Fields& body) {
   const std::string source = body.text({"source"}), target = body.text({"target"});
   if (source == "auto")
     fail("source: no model here recognizes languages: expected the code of one, see /languages");
   const std::string name = body.text({"model"}, "");
+  const std::vector<std::string> more = models.loading();  // before all(), so that none is in neither
+  const Models all = models.all();
   for (const auto& model : all)
     if ((name.empty() || name == model->name()) && model->languages().translates(source, target))
       return model;
+  if (!more.empty()) refuse(503, fmt::format("{}: not loaded yet: come again later", fmt::join(more, ", ")));
   std::vector<std::string> pairs;
   for (const auto& model : all)
     if (const ModelLanguages& its = model->languages(); !its.sources().empty())
@@ -91,8 +94,8 @@ std::string translation_settings(const ServedModel& model, std::int64_t alternat
   return settings.dump();
 }
 
-Reply translate(const Models& all, const Fields& body, const TextBounds& bounds) {
-  const std::shared_ptr<ServedModel> model = find_translator(all, body);
+Reply translate(const ServedModels& models, const Fields& body, const TextBounds& bounds) {
+  const std::shared_ptr<ServedModel> model = find_translator(models, body);
   const std::shared_ptr<const void> place = reserve(*model, body, bounds);
   GenerationQueue& queue = *model->queue();
   const std::vector<std::string> texts = body.texts({"q"});
@@ -146,8 +149,7 @@ void add_translate_routes(Server& server, const ServedModels& models, const Text
                  key},
       .reply = {{"type", "object"}, {"required", {"translatedText"}}},
       .is_form = true};
-  server.add(endpoint,
-             [&models, bounds](const Fields& body) { return translate(models.all(), body, bounds); });
+  server.add(endpoint, [&models, bounds](const Fields& body) { return translate(models, body, bounds); });
 
   const Json language =
       object({{"code", text()}, {"name", text()}, {"targets", list(text())}}, {"code", "name", "targets"});

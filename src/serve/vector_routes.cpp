@@ -119,7 +119,7 @@ void add_embedding_route(Server& server, ServedModels& models) {
       {"dimensions", integer(1), "size of the vectors: they are cut to their first numbers and normalized"},
       {"input_type", one_of({"query", "document", "search_query", "search_document"}),
        "the model's prompt for these goes before each text"},
-      {"prompt_name", text(), "another of the model's prompts goes before each text"},
+      {"prompt_name", name(), "another of the model's prompts goes before each text"},
       {"prompt", text(), "this goes before each text"},
       {"normalize", flag(), "whether vectors have the length 1; else as the model says"},
       {"truncate", flag(), "cut texts that are longer than the model reads, unless false"},

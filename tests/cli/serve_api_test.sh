@@ -199,6 +199,41 @@ def tools(server):
     server.post("/v1/responses", **dict(ask, input=given, tool_choice="none", max_output_tokens=4))
 
 
+def responses(server):
+    """The form of an answer, and items of an answer that come back as openai-python writes them."""
+    ask = dict(model="gpt2", max_output_tokens=100, temperature=0, eos_token_id=0)
+    schema = {"type": "object", "properties": {"x": {"type": "boolean"}}, "required": ["x"], "additionalProperties": False}
+    form = {"format": {"type": "json_schema", "name": "it", "schema": schema, "strict": True}, "verbosity": None}
+    reply = server.post("/v1/responses", **ask, input="door", text=form, store=False, truncation="disabled", previous_response_id=None,
+                        include=["reasoning.encrypted_content"], prompt_cache_key="a")  # fmt: skip
+    equal("its fields", set(json.loads(reply["output"][0]["content"][0]["text"].split("}")[0] + "}")), {"x"})
+    equal("what comes back", reply["text"], form)
+    message = dict(reply["output"][0], phase=None)
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "content": [{"type": "reasoning_text", "text": "a door"}],
+               "encrypted_content": None, "status": None}  # fmt: skip
+    given = [{"role": "user", "content": "door"}, message, {"role": "user", "content": "lamp"}]
+    server.post("/v1/responses", **dict(ask, max_output_tokens=4), input=given)
+    given.insert(1, thought)
+    server.refused(400, "/v1/responses", dict(ask, input=given), "plain text knows only turns")
+    server.refused(400, "/v1/responses", dict(ask, input="a", previous_response_id="resp_1"), "send the conversation as input")
+    server.refused(400, "/v1/responses", dict(ask, input="a", num_return_sequences=2), "a response is one text")
+    server.refused(400, "/v1/responses", dict(ask, input="a", include=["message.output_text.logprobs"]), "include[0]")
+
+
+def reasoning_that_comes_back():
+    """The template gets it with the message of the assistant that follows it."""
+    server = Server("gpt2", "--template", "{% for m in messages %}<{{ m.role }}>{{ m.reasoning_content }}|{{ m.content }}{% endfor %}<assistant>")
+    given = [{"role": "user", "content": "door"}, {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "the "}]},
+             {"type": "reasoning", "summary": [{"type": "summary_text", "text": "lamp"}]}, {"role": "assistant", "content": "saw"},
+             {"role": "user", "content": "table"}]  # fmt: skip
+    prompt = "<user>|door<assistant>the lamp|saw<user>|table<assistant>"
+    reply = server.post("/v1/responses", input=given, max_output_tokens=8, temperature=0)
+    equal("the prompt", reply["usage"]["input_tokens"], len(server.post("/tokenize", text=prompt)["ids"]))
+    made = choices(server, prompt=prompt, max_tokens=8, temperature=0)[0]["text"]
+    equal("its answer", reply["output"][0]["content"][0]["text"].strip(), made.strip())
+    server.end()
+
+
 def embeddings(server):
     ids = server.post("/tokenize", model="bert", text="the lamp", special_tokens=False)["ids"]
     by_text, by_ids = (server.post("/v1/embeddings", model="bert", input=given) for given in ("the lamp", ids))
@@ -223,6 +258,7 @@ def judgements(server):
     equal("/rerank", found, [{"index": i, "score": scores[i], "text": documents[i]} for i in order])
     found = server.post("/v1/score", model="judge", text_1="the table", text_2=documents)["data"]
     equal("/v1/score", [each["score"] for each in found], scores)
+    server.post("/rerank", **ask, texts=documents, truncation_direction="Right", truncate=False, raw_scores=True)
     server.refused(400, "/v1/score", dict(model="judge", text_1=["a", "b"], text_2=documents), "as many texts")
     server.refused(400, "/v1/rerank", dict(model="labels", query="a", documents=["b"]), "one score")
     vectors = server.post("/v1/embeddings", model="bert", input=["the table", *documents])["data"]
@@ -279,10 +315,12 @@ likeliest_tokens(server)
 several_texts(server)
 penalties_and_forms(server)
 tools(server)
+responses(server)
 embeddings(server)
 judgements(server)
 translations(server)
 the_api_itself(server)
 server.end()
+reasoning_that_comes_back()
 print("all well")
 PYTHON

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What an operator of a server relies on: keys, ids of requests and logs, TLS, a Unix socket, a configuration file, and an
-# end in bounded time.
+# What an operator of a server relies on: answers while models load, keys, ids of requests and logs, TLS, a Unix socket, a
+# configuration file, and an end in bounded time.
 set -euo pipefail
 attend=$(realpath "${ATTEND:-build/release/attend}")
 export ATTEND=$attend PYTHONPATH=$(realpath tests/cli) PYTHONDONTWRITEBYTECODE=1
@@ -16,7 +16,7 @@ printf 'the lamp is on the table\nnobody saw the second door\n' >text
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout key.pem -out certificate.pem 2>>log
 
 python3 - <<'PYTHON'
-import json, os, signal, stat, subprocess, threading, time
+import json, os, shutil, signal, stat, subprocess, threading, time
 from server import Server, attend, equal, fail
 
 ASK = dict(prompt="the lamp", max_tokens=3)
@@ -30,6 +30,35 @@ def log_line(server, word):
                 return json.loads(line)
         time.sleep(0.05)
     fail(f"the log has no {word}: {server.log}")
+
+
+def while_models_load():
+    """A model whose config.json is a pipe that nobody has written to yet is loading for as long as the test likes."""
+    shutil.copytree("gpt2", "late")
+    shutil.copy("gpt2/config.json", "config.json")
+    os.remove("late/config.json")
+    os.mkfifo("late/config.json")
+    server = Server("gpt2", "late", "--socket", "early.sock", waits=False)
+    for _ in range(600):
+        if os.path.exists("early.sock") and server.ask("POST", "/v1/completions", dict(ASK, model="gpt2"))[0] == 200:
+            break  # the first model is there
+        time.sleep(0.1)
+    equal("health", server.ask("GET", "/health")[0], 200)
+    server.refused(503, "/v1/completions", dict(ASK, model="late"), "late is not loaded yet")
+    server.refused(404, "/v1/completions", dict(ASK, model="never"), "there is no never")
+    server.refused(503, "/translate", dict(q="a", source="en", target="de"), "late: not loaded yet")
+    reply = server.reply("GET", "/ready")
+    equal("readiness", (reply.status, reply.headers["Retry-After"], "late" in reply.text), (503, "1", True))
+    equal("models", [each["id"] for each in json.loads(server.ask("GET", "/v1/models")[1])["data"]], ["gpt2"])
+    with open("late/config.json", "w") as pipe:
+        os.replace("config.json", "late/config.json")
+        pipe.write(open("late/config.json").read())
+    server.wait_until_it_listens()
+    equal("readiness", server.ask("GET", "/ready")[0], 200)
+    equal("the second model", server.ask("POST", "/v1/completions", dict(ASK, model="late"))[0], 200)
+    server.end()
+    broken = subprocess.run([attend, "serve", "gpt2", "none", "--port", "0"], capture_output=True, text=True, timeout=60)
+    equal("a model that is not there", (broken.returncode, "none" in broken.stderr), (1, True))
 
 
 def logs_and_ids():
@@ -111,6 +140,7 @@ def an_end_in_time():
     equal("what it said to who was not done", states, [503])
 
 
+while_models_load()
 logs_and_ids()
 keys()
 ways_to_listen()

@@ -14,14 +14,20 @@ def equal(what, found, expected):
 
 
 class Server:
-    """attend serve on a port that was free."""
+    """attend serve on a port that was free. `waits`: until its models are loaded; otherwise it needs --socket."""
 
-    def __init__(self, *options, **environment):
+    def __init__(self, *options, waits=True, **environment):
         atexit.register(lambda: self.process.kill())  # however this test ends
         place = [] if "--socket" in options else ["--port", "0"]
         self.process = subprocess.Popen([attend, "serve", *options, *place], stderr=subprocess.PIPE, text=True,
                                         env={**os.environ, **environment})  # fmt: skip
         self.log = []
+        self.port = self.tls = None
+        self.address = "unix:" + options[options.index("--socket") + 1] if place == [] else ""
+        if waits:
+            self.wait_until_it_listens()
+
+    def wait_until_it_listens(self):
         for line in self.process.stderr:
             self.log.append(line)
             if "listening on" in line:
@@ -29,7 +35,7 @@ class Server:
         else:
             fail(f"the server has not begun: {self.log}")
         self.address = json.loads(line)["message"] if line.startswith("{") else line
-        self.port = None if place == [] else int(self.address.rsplit(":", 1)[1])
+        self.port = None if "unix:" in self.address else int(self.address.rsplit(":", 1)[1])
         self.tls = "https:" in self.address
         threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
 

@@ -68,6 +68,7 @@ TEST(Parameters, AreChecked) {
   EXPECT_ERROR("parameters.lines: expected true or false, found 1", answer({{"lines", 1}}, "a"));
   EXPECT_ERROR("parameters.ignore: expected a list of texts or a text, found 3",
                answer({{"ignore", 3}}, "a"));
+  EXPECT_ERROR("parameters.ignore: expected a list of texts", answer({{"ignore", Json::array()}}, "a"));
   EXPECT_ERROR("there is no field \"time\": expected times, case, lines, separator, ignore",
                answer({{"time", 1}}, "a"));
   EXPECT_ERROR("expected lines or separator, found both", answer({{"lines", true}, {"separator", "-"}}, "a"));
@@ -76,9 +77,10 @@ TEST(Parameters, AreChecked) {
 TEST(Parameters, MakeASchemaWithDefaults) {
   Echo echo;
   const Json properties = schema_of(echo.parameters())["properties"];
-  EXPECT_EQ(properties["times"],
-            Json::parse(R"({"type": "integer", "minimum": 1, "maximum": 2147483648, "default": 1,
-                            "description": "Number of repetitions"})"));
+  EXPECT_EQ(
+      properties["times"],
+      Json::parse(R"({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 2147483648}, {"type": "null"}],
+                            "default": 1, "description": "Number of repetitions"})"));
   EXPECT_EQ(properties["case"]["default"], "as_is");
   EXPECT_FALSE(properties["separator"].contains("default"));
 }

@@ -17,7 +17,8 @@ const Endpoint kPath = {.path = "/v1/things/{name}",
                         .summary = "Things",
                         .fields = {{"name", schema::name(), "its name", true},
                                    {"size", schema::integer(1, 9), "its size"},
-                                   {"tools", schema::list(schema::anything(), 0, 0), "there are none"}}};
+                                   {"tools", schema::list(schema::anything(), 0, 0), "there are none"},
+                                   {"before", schema::nothing(), "nothing is kept"}}};
 
 void check(const Json& request) {
   check_request(Fields(request, "the request"), kPath);
@@ -28,9 +29,12 @@ TEST(Endpoint, ChecksRequests) {
   check({{"name", "a"}, {"size", nullptr}});
   EXPECT_ERROR("name: expected a text that is not empty, found none", check({{"size", 3}}));
   EXPECT_ERROR("size: expected an integer from 1 to 9, found 0", check({{"name", "a"}, {"size", 0}}));
-  EXPECT_ERROR("there is no field \"sise\": expected name, size, tools", check({{"name", "a"}, {"sise", 1}}));
+  EXPECT_ERROR("there is no field \"sise\": expected name, size, tools, before",
+               check({{"name", "a"}, {"sise", 1}}));
   EXPECT_ERROR("tools: expected an empty list, found [1]: there are none",
                check({{"name", "a"}, {"tools", {1}}}));
+  check({{"name", "a"}, {"before", nullptr}});
+  EXPECT_ERROR("before: expected null, found 1: nothing is kept", check({{"name", "a"}, {"before", 1}}));
 }
 
 TEST(Endpoint, LimitsInputs) {
@@ -55,6 +59,7 @@ TEST(Endpoint, IsADocumentForPrograms) {
   EXPECT_EQ(body["required"], Json({"name"}));
   EXPECT_EQ(body["properties"]["size"]["type"], Json({"integer", "null"}));
   EXPECT_EQ(body["properties"]["size"]["maximum"], 9);
+  EXPECT_EQ(body["properties"]["before"]["type"], "null");
   EXPECT_EQ(body["additionalProperties"], false);
   EXPECT_EQ(operation["parameters"][0]["in"], "path");
   EXPECT_EQ(operation["security"][0].size(), 1u);
