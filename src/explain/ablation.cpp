@@ -32,7 +32,7 @@ std::string usual_task(const ModelDirectory& directory) {
        directory.path().string(), named.empty() ? "none" : named.front());
 }
 
-// One attention of a layer, and the matrix that reads what its heads hand over.
+// One attention of a layer, and the matrix that reads the outputs of its heads.
 struct Place {
   std::string attention;
   std::int64_t layer = 0;

@@ -1,4 +1,4 @@
-// The worth of each head on a data set: evaluates the model without it (Michel et al. 2019,
+// How much each head contributes on a data set: evaluates the model without it (Michel et al. 2019,
 // arXiv:1905.10650).
 #pragma once
 
@@ -9,16 +9,16 @@
 namespace attend {
 
 struct AblationOptions {
-  std::vector<std::string> files = {};  // as attend evaluate reads them
-  std::string task = {};                // an objective; empty: that of the model's head
+  std::vector<std::string> files = {};  // in the formats that attend evaluate reads them
+  std::string task = {};                // an objective; empty: the objective of the model's head
   std::string format = {}, columns = {};
   std::optional<bool> header = {};
-  std::vector<std::int64_t> layers = {};  // of these alone; empty: of all
+  std::vector<std::int64_t> layers = {};  // only heads of these layers; empty: of all
 };
 
-// The model's figures with each head in turn handing over nothing: its values are zero. Layers that share
-// their weights lose the head together. Error as of evaluate(), and for a model that has learned no
-// objective.
+// Metrics of the model with each head in turn switched off: the head's values are zero. Layers that share
+// their weights lose the head together. Throws the errors of evaluate(), and an Error for a model that has no
+// trained objective.
 Ablation ablate(const ModelPath& model, const AblationOptions& options);
 
 }  // namespace attend

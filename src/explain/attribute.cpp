@@ -21,7 +21,7 @@ bool differentiates(const std::string& method) {
   return std::ranges::find(kDifferentiating, method) != kDifferentiating.end();
 }
 
-// What is asked, in words as well.
+// The question, in words as well.
 struct AskedQuestion {
   AskedScore asked;
   std::string toward, instead_of = {};
@@ -65,7 +65,7 @@ class Attributor {
     return *(tokenizers_.target ? tokenizers_.target : tokenizers_.source);
   }
 
-  // Scores [V or labels] of the input as it is.
+  // Scores [V or labels] of the unchanged input.
   Tensor scores(const AskedScore& asked) const {
     const Unrecorded no_gradients;
     Pass pass = Pass::inference();
@@ -127,7 +127,7 @@ class Attributor {
     return questions;
   }
 
-  // The token that a target has behind a place.
+  // The token that follows a position in a target.
   std::optional<std::int64_t> written_at(std::int64_t place) const {
     const Tensor& ids = function_.input().target_ids;
     if (!ids.defined() || place + 1 >= ids.size(0)) return {};
@@ -161,7 +161,8 @@ class Attributor {
     return found;
   }
 
-  // A token as it is spelled or as a text: of several that mean it, the likeliest by `all` [V], or the first.
+  // A token given by its spelling or as a text: if several tokens mean the text, the likeliest by `all` [V],
+  // or the first.
   std::int64_t token(const std::string& given, const Tensor& all) const {
     std::vector<std::int64_t> found;
     const auto text = [&](const std::string& as_text) {
@@ -181,7 +182,7 @@ class Attributor {
     return *std::ranges::max_element(found, {}, [&](std::int64_t id) { return all[id].item<float>(); });
   }
 
-  // That of them which the target has.
+  // Those of them that occur in the target.
   std::int64_t written_form(const std::vector<std::int64_t>& ids) const {
     for (std::int64_t place = 0; place + 1 < std::ssize(last_side().tokens); ++place)
       for (const std::int64_t id : ids)
@@ -216,7 +217,7 @@ class Attributor {
       const Tensor instead = baseline_vector(side, baseline);
       for (std::int64_t i = 0; i < std::ssize(tokens); ++i) {
         if (tokens[static_cast<std::size_t>(i)].special) continue;
-        // What a decoder reads later plays no part, and a place that is asked for must stay what it is.
+        // Later tokens of a decoder do not affect the result, and a position in question must stay unchanged.
         if (last && !asked.label && (causal ? i > asked.place : i == asked.place)) continue;
         task.replaceable.push_back({side, i});
         rows[i].copy_(instead);
@@ -226,7 +227,7 @@ class Attributor {
     return task;
   }
 
-  // What a side's token becomes when it is taken away: [d]; and in words.
+  // The replacement of a removed token on a side: [d]; and in words.
   Tensor baseline_vector(std::size_t side, std::string& words) const {
     const Tensor zeros = ops::zeros({function_.inputs()[side].size(1)});
     if (side == 0 && function_.is_picture()) {

@@ -7,9 +7,9 @@
 namespace attend {
 namespace {
 
-// The gradients of the scores' sum in x, and the scores [copies] themselves.
+// The gradients of the scores' sum with respect to x, and the scores [copies] themselves.
 struct Differentiated {
-  std::vector<Tensor> gradients;  // by side [copies, n, d]
+  std::vector<Tensor> gradients;  // by side, [copies, n, d]
   Tensor scores;                  // [copies]
 };
 
@@ -65,7 +65,7 @@ TokenScores gradient_times_input(const AttributionTask& task) {
 std::vector<std::pair<double, double>> gauss_legendre(int points) {
   std::vector<std::pair<double, double>> rule;
   for (int i = 0; i < points; ++i) {
-    // Newton's way to a zero of the polynomial, from near it.
+    // Finds a zero of the polynomial near a first estimate, by Newton's method.
     double x = std::cos(std::numbers::pi * (i + 0.75) / (points + 0.5)), slope = 1;
     for (int turn = 0; turn < 100; ++turn) {
       double value = 1, before = 0;
@@ -84,7 +84,7 @@ std::vector<std::pair<double, double>> gauss_legendre(int points) {
 IntegratedGradients integrated_gradients(const AttributionTask& task, int steps) {
   const std::vector<Tensor>& inputs = task.function.inputs();
   const auto rule = gauss_legendre(steps);
-  std::vector<Tensor> sums;  // by side [n, d], float64
+  std::vector<Tensor> sums;  // by side, [n, d] float64
   for (const Tensor& side : inputs) sums.push_back(ops::zeros(side.sizes(), kDouble));
   in_parts(steps, task.function.copies_at_once(), [&](std::int64_t first, std::int64_t count) {
     std::vector<double> at_place, weight;

@@ -11,7 +11,7 @@
 
 namespace attend {
 
-// A token that may be taken away: special ones stay.
+// A token that may be removed: special tokens are kept.
 struct TokenPlace {
   std::size_t side = 0;
   std::int64_t token = 0;
@@ -22,16 +22,16 @@ struct AttributionTask {
   const ExplainedScore& function;
   AskedScore asked;
   std::vector<TokenPlace> replaceable;
-  std::vector<Tensor> baseline;  // by side [n, d]: the inputs with all of them taken away
+  std::vector<Tensor> baseline;  // by side, [n, d]: the inputs without any replaceable token
   bool bfloat16 = false;         // Pass::bfloat16
 
   Pass pass() const;
-  // Scores [variants, V or labels] where in variant i the tokens replaceable[taken[i][...]] are taken away,
-  // in parts, without gradients.
+  // Scores [variants, V or labels]. Variant i has the tokens replaceable[taken[i][...]] removed. Computed in
+  // parts, without gradients.
   Tensor scores_without(const std::vector<std::vector<std::size_t>>& taken) const;
 };
 
-// By side, one number for each token: [n].
+// By side, one score for each token: [n].
 using TokenScores = std::vector<Tensor>;
 
 TokenScores gradient_times_input(const AttributionTask& task);
@@ -40,13 +40,13 @@ struct IntegratedGradients {
   TokenScores scores;
   Attribution::Completeness completeness;
 };
-// Along the straight way from the baseline, at `steps` places by Gauss and Legendre's rule (Captum's too).
+// Along the straight line from the baseline, at `steps` points of the Gauss-Legendre rule (as in Captum).
 IntegratedGradients integrated_gradients(const AttributionTask& task, int steps);
 
-// How much the score falls when a token is taken away; 0 for those that stay.
+// How much the score falls when a token is removed; 0 for tokens that are kept.
 TokenScores occlusion(const AttributionTask& task);
 
-// The points and weights of the Gauss-Legendre rule with this many points for integrals from 0 to 1.
+// The points and weights of the Gauss-Legendre rule with `count` points for integrals from 0 to 1.
 std::vector<std::pair<double, double>> gauss_legendre(int points);
 
 }  // namespace attend

@@ -110,7 +110,7 @@ class Collector {
       keep_labels(run_forward(model_, {{"pixel_values", pixels}}, {}));
   }
 
-  // What the decoder reads: the start token, and of `target` or what the model writes all but the last.
+  // The decoder's input: the start token, and all but the last token of `target` or of the generated text.
   void read_target(const Tokenizer& tokenizer, const std::optional<std::string>& target) {
     GenerationConfig config = GenerationConfig::of(model_);
     const ReadableTokens readable(tokenizer);
@@ -138,7 +138,7 @@ class Collector {
     if (network_->language_model_head) keep_predictions(last, tokenizer, capture_.decoder);
   }
 
-  // What the result depends on; behind all sides.
+  // What the result depends on: all sides.
   void attribute(const SideTokenizers& tokenizers) {
     attend::attribute(model_, given_, tokenizers, options_.attribution, options_.bfloat16, result_);
   }
@@ -177,7 +177,7 @@ class Collector {
     result_.sides.push_back(std::move(side));
   }
 
-  // The text that the model makes of its source; of a beam search all of them are kept.
+  // The text that the model generates from its source; all texts of a beam search are kept.
   Ids write(GenerationConfig& config, const ReadableTokens& readable) {
     if (!network_->language_model_head)
       fail("{} writes no text: give what its decoder is to read as the target (--target)",
@@ -264,7 +264,7 @@ class Collector {
   Tensor encoded_;  // [Ts, d]
 };
 
-// Error for a model with rows that are no part of its text, and for layers that it does not have.
+// Throws Error for a model with rows that are not part of its text, and for layers that it does not have.
 void check(const PretrainedModel& model, const std::vector<std::int64_t>& layers) {
   Transformer network = model.network();
   std::size_t depth = 0;
@@ -291,9 +291,9 @@ bool reads_images(const ModelDirectory& directory) {
 }  // namespace
 
 Explanation explain(const ModelPath& given, const ExplainInput& input, const ExplainOptions& options) {
-  const Unrecorded no_gradients;  // but those that an attribution asks for
+  const Unrecorded no_gradients;  // except those of an attribution
   ModelPath path = given;
-  path.low_memory = true;  // a few passes, and gradients of inputs: both want the matrices as they lie
+  path.low_memory = true;  // few passes, and gradients of inputs: both need unpacked matrices
   const ModelDirectory directory(path);
   Explanation result;
   const auto finish = [&](Collector& collector, const PretrainedModel& model, const Tokenizer* source) {

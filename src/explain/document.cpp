@@ -49,7 +49,7 @@ Json describe(const ExplainedSide& side, const PutTensor& put) {
   return json;
 }
 
-// How often each key is counted: 0 where it is hidden. [Lq, Lk] bytes.
+// How often each key is counted; 0 for a hidden key. [Lq, Lk] bytes.
 Tensor count_keys(const FormedScores& formed) {
   const Tensor seen = formed.penalty.gt(-1e29).to(kByte);
   return formed.copies.defined() ? seen * formed.copies.to(kByte) : seen;
@@ -124,7 +124,7 @@ Json describe(const Faithfulness& faithfulness) {
   return json;
 }
 
-// Scores by token, and their sums by word and by sentence where a side has such.
+// Scores by token, and their sums by word and by sentence if the side has them.
 Json describe(const Attribution& attribution, const std::vector<ExplainedSide>& sides) {
   Json json{{"method", attribution.method}, {"sides", Json::array()}};
   for (std::size_t side = 0; side < attribution.scores.size(); ++side) {
@@ -178,7 +178,7 @@ Json describe(const Ablation& ablation) {
   return json;
 }
 
-// Nested lists; a number as JSON knows it.
+// Nested lists of numbers in JSON's form.
 Json as_lists(const Tensor& tensor) {
   if (tensor.dim() > 0) {
     Json list = Json::array();

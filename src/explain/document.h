@@ -13,8 +13,8 @@ namespace attend {
 enum class NumberUse {
   weights,  // from 0 to 1
   numbers,  // any
-  values,   // what attention passes on
-  added,    // terms added to scores: as many as weights, for each term
+  values,   // the values of attention
+  added,    // terms added to scores: the size of the weights, for each term
   states,   // hidden states
   whole,    // bytes, or integers
 };

@@ -6,7 +6,7 @@
 namespace attend {
 namespace {
 
-// Hidden states of so many rows at a time; a layer's inner states are some times as large.
+// Hidden states of this many rows at a time; a layer's inner states are several times as large.
 constexpr std::int64_t kRows = 2048;
 
 Tensor repeated(const Tensor& ids, std::int64_t copies) {
@@ -22,15 +22,15 @@ struct CopiedText {
       : layout(repeated(ids, copies), {}, "input_ids"), batch(layout.batch({}, repeated(types, copies))) {}
 };
 
-// While one lives, the tokens of a batch are vectors that somebody gives: virtual tokens
-// (nn/virtual_tokens.h) in the places of its own.
+// While it exists, the caller gives the vectors of a batch's tokens: virtual tokens (nn/virtual_tokens.h)
+// replace the batch's own.
 class GivenVectors {
  public:
   // x: [copies, n, d].
   GivenVectors(Embeddings& embeddings, const TokenBatch& batch, const Tensor& x)
       : embeddings_(embeddings), batch_(batch) {
     const EmbeddingSpec& spec = embeddings->spec();
-    std::int64_t skipped = -1;  // ids that have no place, as RoBERTa's padding, stay as they are
+    std::int64_t skipped = -1;  // ids without a position, such as RoBERTa's padding, are unchanged
     if (const auto* learned = std::get_if<LearnedPositions>(&spec.positions)) skipped = learned->skipped_id;
     if (const auto* fixed = std::get_if<SinusoidalPositions>(&spec.positions)) skipped = fixed->skipped_id;
     embeddings_->prompts.push_back({.count = batch.ids.size(0), .numbers = x.flatten(0, 1)});
@@ -49,8 +49,8 @@ class GivenVectors {
   TokenBatch batch_;
 };
 
-// Patches by rows, and back: [copies, C, H, W] <-> [copies, 1 + patches, C * h * w]. The first row is no
-// patch; what the patches do not cover of a picture is not read.
+// Converts between pixels and patches: [copies, C, H, W] <-> [copies, 1 + patches, C * h * w]. The first row
+// is not a patch. Pixels that no patch covers are ignored.
 Tensor patches_of(const Tensor& pixels, PatchEmbeddings& patches) {
   const PatchSpec& spec = patches->spec();
   const auto [rows, columns] = patches->grid(pixels);
@@ -171,7 +171,7 @@ Tensor ExplainedScore::certainty(const Tensor& scores, const AskedScore& asked) 
 }
 
 std::int64_t ExplainedScore::copies_at_once() const {
-  // Without an id for padding some heads score one text at a time.
+  // Without an id for padding, some heads score only one text at a time.
   const auto& spec = network_->spec().score_head;
   const bool alone = spec && !network_->language_model_head && !spec->token_id &&
                      (spec->input == HeadInput::last_token || spec->input == HeadInput::before_token);

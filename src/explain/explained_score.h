@@ -11,17 +11,17 @@ namespace attend {
 
 // The input of a model.
 struct GivenInput {
-  Tensor ids, types = {};  // [L] int64, of its only text or its source; types may be undefined
+  Tensor ids, types = {};  // of its only text or its source; types may be undefined
   Tensor target_ids = {};  // [Lt] int64, of a decoder with an encoder
   Tensor pixels = {};      // [1, C, H, W], instead of ids
 };
 
-// Which score is meant.
+// The score to explain.
 struct AskedScore {
-  bool label = false;                           // of a label, else of a token
-  std::int64_t place = 0;                       // of a token: where in the last side
+  bool label = false;                           // true: of a label, else of a token
+  std::int64_t place = 0;                       // of a token: its position in the last side
   std::int64_t toward = 0;                      // its index
-  std::optional<std::int64_t> instead_of = {};  // less the score of this one
+  std::optional<std::int64_t> instead_of = {};  // minus the score of this one
 
   Tensor of(const Tensor& scores) const;  // [copies, V or labels] -> [copies]
 };
@@ -40,23 +40,24 @@ class ExplainedScore {
   const GivenInput& input() const { return given_; }
   std::size_t sides() const { return inputs_.size(); }
   bool is_picture() const { return given_.pixels.defined(); }
-  // The input vectors of each side: [n, d]. A picture's first token, which is no patch, has zeros.
+  // The input vectors of each side: [n, d]. A picture's first token, which is not a patch, has zeros.
   const std::vector<Tensor>& inputs() const { return inputs_; }
   // The input vector of a token id, on a side with tokens: [d].
   Tensor vector_of(std::size_t side, std::int64_t id) const;
 
-  // x: of each side [copies, n, d]. Scores over the vocabulary in the asked place, or over labels: [copies, V
-  // or labels]. Differentiable in x where gradients are on.
+  // x: [copies, n, d] for each side. Returns scores over the vocabulary at the position in question, or over
+  // labels: [copies, V or labels]. Differentiable in x if gradients are on.
   Tensor scores(const std::vector<Tensor>& x, const AskedScore& asked, Pass& pass) const;
-  // Which rows of the last stack's result a label's score reads; of a token's its place. All of them: empty.
+  // The rows of the last stack's result that a label's score reads, or the position of a token. Empty: all
+  // rows.
   std::vector<std::int64_t> rows_read(const AskedScore& asked) const;
-  // How likely that makes the result: of `instead_of` and it, if the one is given, else of all. Where there
-  // is no probability, the score itself. [copies]
+  // The probability of the result: between it and `instead_of` if that is given, else among all. Without a
+  // probability, the score itself. [copies]
   Tensor certainty(const Tensor& scores, const AskedScore& asked) const;
   bool has_probability(const AskedScore& asked) const;
 
-  // Copies of the input that go through the model together: each text's tokens make rows, of which a pass
-  // should not have too many.
+  // Copies of the input that go through the model together: each adds rows, and a pass should have a limited
+  // number of them.
   std::int64_t copies_at_once() const;
 
  private:
@@ -69,7 +70,7 @@ class ExplainedScore {
   std::vector<Tensor> inputs_;
 };
 
-// Calls work(first, count) for the numbers from 0 to `total`, at most `most` at a time.
+// Calls work(first, count) for ranges of the indices from 0 to `total`, with count <= `max`.
 void in_parts(std::int64_t total, std::int64_t max,
               const std::function<void(std::int64_t first, std::int64_t count)>& work);
 

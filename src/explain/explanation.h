@@ -12,22 +12,23 @@
 namespace attend {
 
 struct ExplainedToken {
-  std::string text;   // as people read it, in UTF-8; with the space before it where a word begins
+  std::string text;   // readable, in UTF-8; with the space before it where a word begins
   std::string piece;  // as the tokenizer spells it
   std::int64_t id = 0;
   int segment = 0;         // 0: of the first text, 1: of the second
-  bool special = false;    // no part of the text
+  bool special = false;    // not part of the text
   bool continues = false;  // continues the word of the token before
-  // A character may be several tokens: this is part `part` of `parts`, and `text` is that of all of them.
+  // A character may consist of several tokens: this is part `part` of `parts`, and `text` is the whole
+  // character.
   int part = 1, parts = 1;
-  std::int64_t word = -1, sentence = -1;  // which of the side's, from 0; -1: a special token is of none
+  std::int64_t word = -1, sentence = -1;  // index on the side, from 0; -1 for a special token
 };
 
 // A picture, divided into patches row by row; token 0 represents all of it.
 struct ExplainedPicture {
   std::int64_t rows = 0, columns = 0;  // of patches
-  std::int64_t width = 0, height = 0;  // of the picture as it came
-  Tensor pixels;                       // [H, W, 3] bytes, as large as the model sees it
+  std::int64_t width = 0, height = 0;  // of the original picture
+  Tensor pixels;                       // [H, W, 3] bytes, in the size that the model sees
 };
 
 // A row of tokens that a stack reads.
@@ -36,7 +37,7 @@ struct ExplainedSide {
   std::vector<std::string> texts;
   std::vector<ExplainedToken> tokens;
   std::optional<ExplainedPicture> picture = {};
-  // The vectors that are added up before the first layer, by name, [T, width] each; and the input of each
+  // The vectors that are summed up before the first layer, by name, [T, width] each; and the input of each
   // layer and the output of the last: [T, d].
   std::vector<std::pair<std::string, Tensor>> embedded = {};
   std::vector<Tensor> hidden = {};
@@ -44,12 +45,13 @@ struct ExplainedSide {
 
 // Means over the queries of a layer, one number per head.
 struct HeadStatistics {
-  std::vector<float> entropy;    // of a row, in nats: as if exp(entropy) tokens were looked at alike
-  std::vector<float> distance;   // from query to key, in tokens or a picture's patches; empty: of other sides
-  std::vector<float> itself;     // share of the token itself; empty: of other sides
-  std::vector<float> before;     // share of the token before; empty: of other sides
-  std::vector<float> first;      // share of the first token
-  std::vector<float> separator;  // share of special tokens but the first
+  std::vector<float> entropy;    // of a row, in nats: exp(entropy) equally weighted tokens have the same
+  std::vector<float> distance;   // from query to key, in tokens or a picture's patches; empty: queries and
+                                 // keys are on different sides
+  std::vector<float> itself;     // weight of the token itself; empty: as above
+  std::vector<float> before;     // weight of the previous token; empty: as above
+  std::vector<float> first;      // weight of the first token
+  std::vector<float> separator;  // weight of special tokens except the first
 };
 
 // One kind of attention: queries of one side read keys of one side.
@@ -61,7 +63,7 @@ struct ExplainedAttention {
   // If there is a past, one more key in front represents it.
   std::int64_t memory = 0;
   struct Layer {
-    std::int64_t number = 0;  // from 0, of all that the stack has
+    std::int64_t number = 0;  // index among all of the stack, from 0
     Tensor weights;           // [heads, Lq, Lk]
     FormedScores scores;
     HeadStatistics statistics = {};
@@ -74,15 +76,15 @@ struct ExplainedAttention {
 struct TokenRanking {
   Tensor ids;     // [places, n] int64
   Tensor logits;  // [places, n]
-  Tensor total;   // [places]: the logarithm of the sum of exp(logit) over the whole vocabulary
+  Tensor total;   // the logarithm of the sum of exp(logit) over the whole vocabulary
 };
 
-// The model's predictions at each position of a side, and those after each layer (the logit lens:
+// The model's predictions at each position of a side, and the predictions after each layer (the logit lens:
 // nostalgebraist 2020).
 struct ExplainedPredictions {
   std::size_t side = 0;
   bool next = false;            // of the next token, not of the one at the position
-  std::int64_t vocabulary = 0;  // how many tokens there are
+  std::int64_t vocabulary = 0;  // number of tokens
   TokenRanking last;
   std::vector<TokenRanking> lens = {};  // of the embeddings, then of each layer
 };
@@ -102,8 +104,8 @@ struct ExplainedBeam {
 // How a result changes when tokens are removed, most important first (DeYoung et al. 2020, arXiv:1911.03429,
 // section 4). "Certainty" is the result's probability, or its score if it has none.
 struct Faithfulness {
-  // The certainty lost without the most important tokens (higher is more faithful), and lost if only they
-  // stay (lower is more faithful): means over the first 1, 5, 10, 20 and 50 %.
+  // The certainty lost without the most important tokens (higher is more faithful), and lost with only these
+  // tokens (lower is more faithful): means over the first 1, 5, 10, 20 and 50 %.
   double comprehensiveness = 0, sufficiency = 0;
   struct Step {
     std::int64_t taken = 0;  // number of tokens
@@ -112,7 +114,7 @@ struct Faithfulness {
   std::vector<Step> curve = {};  // from none to all
 };
 
-// How much each token has to do with a result, by one method.
+// How much each token contributes to a result, by one method.
 struct Attribution {
   std::string method;                           // "integrated-gradients"
   std::vector<std::vector<float>> scores = {};  // by side, one for each token
@@ -122,24 +124,24 @@ struct Attribution {
     double gap() const { return score - baseline - sum; }
   };
   std::optional<Completeness> completeness = {};
-  std::optional<Faithfulness> faithfulness = {};  // absent: there is no token that may be taken away
+  std::optional<Faithfulness> faithfulness = {};  // absent: no token may be removed
 };
 
 // One result and its attributions.
 struct AttributedResult {
   bool label = false;                   // a label's score; else a token's
   std::string toward, instead_of = {};  // the explained label or token, and the one to compare with; "": none
-  std::int64_t toward_id = 0, instead_of_id = -1;  // their numbers
-  std::size_t side = 0;  // where it is predicted: a side and a position in it, -1 for a label
+  std::int64_t toward_id = 0, instead_of_id = -1;  // their ids
+  std::size_t side = 0;  // the side and position of the prediction; position -1 for a label
   std::int64_t place = -1;
   double score = 0, certainty = 0;
-  bool has_probability = true;  // certainty is one
+  bool has_probability = true;  // certainty is a probability
   std::string baseline;         // the replacement of a removed token, in words
   std::vector<Attribution> methods = {};
   std::optional<Faithfulness> chance = {};  // with tokens in random order, which a method should beat
 };
 
-// How a model's figures on a data set change without each of its heads.
+// How a model's metrics on a data set change without each of its heads.
 struct Ablation {
   std::string task;         // "classification"
   double loss = 0;          // of the whole model
@@ -148,7 +150,7 @@ struct Ablation {
   struct Layer {
     std::string attention;  // as ExplainedAttention::name
     std::int64_t number = 0;
-    std::vector<float> loss = {}, value = {};  // of each head: by how much it changes
+    std::vector<float> loss = {}, value = {};  // the change without each head
   };
   std::vector<Layer> layers;
 };
@@ -162,7 +164,7 @@ struct Explanation {
   std::vector<ExplainedBeam> beams = {};
   std::vector<AttributedResult> attributions = {};
   std::optional<Ablation> ablation = {};
-  // The explanation to compare with, and its difference ("without its adapters"); null: none.
+  // The explanation to compare with, and its difference ("without its adapters"); null: no comparison.
   std::shared_ptr<const Explanation> other = {};
   std::string difference = {};
   // The texts of all tokens that the predictions name, by id.

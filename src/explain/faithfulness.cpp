@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::array kShares = {0.01, 0.05, 0.1, 0.2, 0.5};  // DeYoung et al. 2020, section 4
 constexpr std::size_t kSteps = 20;                           // of the curve
-constexpr int kOrders = 5;                                   // of chance
+constexpr int kOrders = 5;                                   // random orders, for `chance`
 
-using Order = std::vector<std::size_t>;  // numbers of replaceable tokens, the most important first
+using Order = std::vector<std::size_t>;  // indices of replaceable tokens, the most important first
 
 Order first_of(const Order& order, std::size_t count) {
   return {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count)};

@@ -1,4 +1,4 @@
-// Whether tokens that a method holds for important are so to the model (DeYoung et al. 2020, ERASER).
+// Whether the tokens that a method finds important are important to the model (DeYoung et al. 2020, ERASER).
 #pragma once
 
 #include "explain/attribution.h"

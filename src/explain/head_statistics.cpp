@@ -9,8 +9,8 @@ std::vector<float> as_numbers(const Tensor& heads) {
   return {first, first + row.numel()};
 }
 
-// How far each key is from each query, in tokens; of a picture, in patches as the crow flies, and 0 from and
-// to what stands for all of it. [L, L]
+// The distance of each key from each query, in tokens. In a picture: Euclidean, in patches, and 0 to and from
+// the token that represents the whole picture. [L, L]
 Tensor distances(const ExplainedSide& side) {
   const auto L = static_cast<std::int64_t>(side.tokens.size());
   const Tensor places = ops::arange(L, kFloat);

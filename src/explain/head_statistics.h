@@ -5,8 +5,8 @@
 
 namespace attend {
 
-// For the weights [heads, Lq, Lk] of an attention between these sides. The first `memory` keys belong to no
-// token.
+// For the weights [heads, Lq, Lk] of an attention between these sides. The first `memory` keys do not belong
+// to a token.
 HeadStatistics head_statistics(const Tensor& weights, const ExplainedSide& queries, const ExplainedSide& keys,
                                std::int64_t memory);
 

@@ -1,4 +1,4 @@
-// Transformer-XL's memory, which is empty before anything has been read, as one key.
+// Merges Transformer-XL's memory, which is empty before the first segment, into one key.
 #pragma once
 
 #include "explain/explanation.h"

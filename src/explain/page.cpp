@@ -22,8 +22,8 @@ Tensor as_bytes(const Tensor& weights) {
   return weights.clamp(0, 1).sqrt().mul(255).round().to(kByte);
 }
 
-// In half precision, of whose 10 bits behind the point `bits` are kept: first all lower bytes, then all upper
-// ones, which compress better apart.
+// Half precision, with only `bits` of the 10 mantissa bits kept. All lower bytes come first, then all upper
+// ones, because they compress better separately.
 Tensor as_half(const Tensor& numbers, int bits) {
   const int dropped = 10 - bits;
   const Tensor half = numbers.to(kFloat).clamp(-60000, 60000).to(kHalf).contiguous();
@@ -33,8 +33,8 @@ Tensor as_half(const Tensor& numbers, int bits) {
   return ops::cat({code.bitwise_and(0xff).to(kByte), code.bitwise_right_shift(8).to(kByte)});
 }
 
-// In JSON that stands in an element of a page nothing may look like markup, and no mark may turn the
-// direction of the page's source.
+// JSON in an element of a page must contain nothing that looks like markup, and no character may change the
+// text direction of the page's source.
 std::string for_html(const Json& json) {
   std::string text = json.dump(-1, ' ', /*ensure_ascii=*/true), escaped;
   for (const char c : text) {
@@ -46,7 +46,7 @@ std::string for_html(const Json& json) {
   return escaped;
 }
 
-// Which form numbers of a use get, by how many there are of each.
+// The format of numbers, by use and by their count.
 class Forms {
  public:
   Forms(const Explanation& explanation, const PageLimits& limits) : limits_(limits) {
@@ -56,7 +56,7 @@ class Forms {
     });
   }
 
-  // The name of the form, and the tensor in it.
+  // The name of the format, and the tensor in it.
   std::pair<const char*, Tensor> of(const Tensor& tensor, NumberUse use) const {
     if (use == NumberUse::whole)
       return tensor.type() == kByte ? std::pair("byte", tensor) : std::pair("int32", tensor.to(kInt));
@@ -81,7 +81,7 @@ void make_page(const Explanation& explanation, const std::function<void(std::str
   put(page.substr(0, mark));
 
   const Forms forms(explanation, limits);
-  std::map<std::string, int> known;  // the same numbers once: by their bytes in the page
+  std::map<std::string, int> known;  // equal tensors are stored once; the key is their bytes in the page
   std::int64_t added = 0, states = 0;
   const Json document =
       describe(explanation, [&](const std::string&, const Tensor& tensor, NumberUse use) -> Json {

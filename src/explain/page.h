@@ -15,19 +15,19 @@ struct PageLimits {
   std::int64_t weights = 8 << 20;  // attention weights in float16; above that in bytes
   std::int64_t added = 16 << 20;   // terms added to scores
   std::int64_t states = 16 << 20;  // embeddings and hidden states
-  // In pages with more weights than this: mantissa bits of half-precision numbers, for numbers that scores
-  // are computed from and for those that are only drawn.
+  // Mantissa bits of half-precision numbers, in pages with more weights than this: for numbers from which
+  // scores are computed, and for numbers that are only drawn.
   int bits = 8, drawn_bits = 5;
 };
 
-// `put` gets the page, piece by piece.
+// `put` gets the page, part by part.
 void make_page(const Explanation& explanation, const std::function<void(std::string_view)>& put,
                const PageLimits& limits = {});
-// Complete or not at all.
+// Writes the whole file or nothing.
 void write_page(const Explanation& explanation, const std::filesystem::path& path,
                 const PageLimits& limits = {});
 
-// The page without its data, as src/explain/page makes it; the data replaces `page_data_mark`.
+// The page without its data, as built from src/explain/page; the data replaces `page_data_mark`.
 std::string_view page_template();
 constexpr std::string_view page_data_mark = "<!--attend:data-->";
 

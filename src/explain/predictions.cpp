@@ -3,7 +3,7 @@
 namespace attend {
 namespace {
 
-// So many places at a time go through the head: a vocabulary is large.
+// This many positions go through the head at a time, because a vocabulary is large.
 constexpr std::int64_t kPlaces = 256;
 
 TokenRanking rank_rows(Transformer& network, const Tensor& hidden, std::int64_t count) {

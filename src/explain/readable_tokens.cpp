@@ -11,7 +11,7 @@ bool is_whole(std::string_view bytes) {
   return !find_invalid_utf8(bytes);
 }
 
-// Bytes that are no whole character, by their numbers.
+// Bytes that are not a whole character, as their values.
 std::string readable(std::string_view bytes) {
   if (is_whole(bytes)) return std::string(bytes);
   std::string text = "‹bytes";
@@ -23,7 +23,7 @@ bool is_space(char c) {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-// No character is longer than 4 bytes, so no more tokens than that share one.
+// A character has at most 4 bytes, so at most 4 tokens share one.
 constexpr std::size_t kMaxParts = 8;
 
 }  // namespace
@@ -68,7 +68,7 @@ std::vector<ExplainedToken> ReadableTokens::read(std::span<const std::int64_t> i
     std::size_t end = i + 1;
     while (!is_whole(run) && end < ids.size() && end - i < kMaxParts && !bytes_of(end).empty())
       run += bytes_of(end++);
-    if (!is_whole(run)) continue;  // broken as it is
+    if (!is_whole(run)) continue;  // an incomplete character
     for (std::size_t at = i; at < end; ++at) {
       tokens[at].text = run;
       tokens[at].part = static_cast<int>(at - i) + 1;

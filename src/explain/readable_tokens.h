@@ -1,4 +1,4 @@
-// Tokens as text that people can read, whatever a tokenizer makes of bytes and spaces.
+// Tokens as readable text, independent of how a tokenizer writes bytes and spaces.
 #pragma once
 
 #include <attend/tokenizer.h>

@@ -6,9 +6,9 @@ namespace {
 // Weights of all layers are in memory at once.
 constexpr std::int64_t kMaxWeights = std::int64_t{1} << 30;
 
-// The mean over heads, layer by layer: [Lq, Lk] each.
+// The mean over heads for each layer: [Lq, Lk].
 struct Flow {
-  std::vector<Tensor> encoder, decoder, cross;  // of the only stack: encoder
+  std::vector<Tensor> encoder, decoder, cross;  // a single stack is `encoder`
 };
 
 void check_size(const AttributionTask& task) {
@@ -24,7 +24,7 @@ void check_size(const AttributionTask& task) {
          weights * 4e-9);
 }
 
-// Without what stands before the text's own keys.
+// Without the keys before the text's own.
 Tensor own_keys(const Tensor& weights, std::int64_t count) {
   return weights.narrow(2, weights.size(2) - count, count);
 }
@@ -48,7 +48,7 @@ Flow flow_of(const Capture& capture, const AttributionTask& task, const Mean& me
   return flow;
 }
 
-// How much each row of the last side counts for the result: [n].
+// How much each row of the last side contributes to the result: [n].
 Tensor asked_rows(const AttributionTask& task) {
   const std::vector<std::int64_t> read = task.function.rows_read(task.asked);
   const std::int64_t n = task.function.inputs().back().size(0);
@@ -63,7 +63,7 @@ Tensor half_past(const Tensor& weights) {
   return both / both.sum(1, true);
 }
 
-// I + what is left of the rows, which become shares of 1 (Chefer et al. 2021, equations 8 and 9).
+// I + the rows normalized to sums of 1 (Chefer et al. 2021, equations 8 and 9).
 Tensor normalized_relevance(const Tensor& relevance) {
   const Tensor eye = ops::eye(relevance.size(0), kDouble), rest = relevance - eye;
   const Tensor sums = rest.sum(1, true);
@@ -132,7 +132,7 @@ TokenScores gradient_rollout(const AttributionTask& task) {
   const Unrecorded no_more;
   const Flow flow = flow_of(capture, task, [&](const Tensor& w) {
     const auto gradient = gradient_of.find(w.identity());
-    // None reaches weights behind which nothing is read.
+    // No gradient reaches weights whose results are not read.
     if (gradient == gradient_of.end()) return ops::zeros_like(w).mean(0, true);
     return (gradient->second * w.detach()).clamp_min(0).mean(0, true);
   });

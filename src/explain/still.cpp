@@ -10,7 +10,8 @@
 namespace attend {
 namespace {
 
-// The page's (page/source/colors.ts), which colour-blind readers tell apart: of heads, and of signs.
+// The page's colours (page/source/colors.ts) for heads and for signs; colour-blind readers can tell them
+// apart.
 constexpr const char* kColors[] = {"#265dbf", "#52393b", "#28a95f", "#c22aff", "#216109", "#9c0d94",
                                    "#cf7c03", "#7a73cd", "#bc0802", "#143e66", "#068697", "#b9610e",
                                    "#1922d2", "#eb1c96", "#975a56", "#8f90c3"};
@@ -20,7 +21,8 @@ const char* color_of(std::int64_t head) {
   return kColors[static_cast<std::size_t>(head) % std::size(kColors)];
 }
 
-// What SVG may hold: no markup, no control characters, no marks that turn the direction of what follows.
+// Text that is safe in SVG: no markup, no control characters, no marks that change the direction of the
+// following text.
 std::string escape(const std::string& text) {
   std::string safe;
   for (const char32_t c : decode_utf8(repair_utf8(text))) {
@@ -63,7 +65,7 @@ std::string word(double x, double y, const char* anchor, const std::string& text
 }
 
 std::string line(double x1, double y1, double x2, double y2, std::int64_t head, double weight) {
-  // Heads beyond the colours take them again with broken lines.
+  // If there are more heads than colours, the next ones use the same colours with broken lines.
   const std::int64_t turn = head / std::ssize(kColors);
   const std::string broken =
       turn > 0 ? fmt::format(" stroke-dasharray=\"{}\"", std::max<std::int64_t>(2, 12 / turn)) : "";
@@ -83,7 +85,7 @@ std::string picture(double width, double height, const std::string& title, const
       width, height, title, body);
 }
 
-// Lines thinner than this are not seen.
+// Thinner lines are invisible.
 constexpr float kMin = 0.01F;
 
 class Drawing {
@@ -216,7 +218,7 @@ class Drawing {
     return body;
   }
 
-  // Numbers [D] as a row of boxes.
+  // Draws numbers [D] as a row of boxes.
   static std::string boxes(const Tensor& numbers, double x, double y, double width) {
     std::string body;
     const Tensor row = numbers.contiguous();

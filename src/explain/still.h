@@ -13,8 +13,8 @@ struct StillOptions {
   StillView view = StillView::heads;
   std::string attention = {};  // its name; empty: the first
   std::int64_t layer = 0;
-  std::vector<std::int64_t> heads = {};    // empty: all; neuron: the first of them
-  std::optional<std::int64_t> token = {};  // heads: its lines alone; neuron: the query, the first without it
+  std::vector<std::int64_t> heads = {};    // empty: all; neuron: only the first
+  std::optional<std::int64_t> token = {};  // heads: only its lines; neuron: the query (default: the first)
 };
 
 std::string draw_still(const Explanation& explanation, const StillOptions& options);

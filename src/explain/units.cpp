@@ -18,7 +18,7 @@ bool begins_word(const ExplainedToken& token) {
   return kSpaces.find(first) != kSpaces.npos || punctuation;
 }
 
-// Does a sentence end with this token?
+// Whether a sentence ends with this token.
 bool ends_sentence(const ExplainedToken& token) {
   if (token.text.find('\n') != token.text.npos) return true;
   const std::size_t last = token.text.find_last_not_of(" \t\r\"')]”»");
@@ -46,8 +46,8 @@ void number_units(ExplainedSide& side) {
   const bool knows_words =
       std::ranges::any_of(side.tokens, [](const ExplainedToken& token) { return token.continues; });
   std::int64_t word = -1, sentence = -1;
-  const ExplainedToken* before = nullptr;  // null: a text begins
-  bool behind_special = true;              // a mask ends a word and no sentence
+  const ExplainedToken* before = nullptr;  // null: at the beginning of a text
+  bool behind_special = true;              // a mask ends a word but not a sentence
   for (ExplainedToken& token : side.tokens) {
     if (token.special) {
       behind_special = true;

@@ -6,7 +6,7 @@
 namespace attend {
 namespace {
 
-constexpr std::int64_t kCopiedRows = 4096;  // of copies of a text that go through a layer together
+constexpr std::int64_t kCopiedRows = 4096;  // rows of all copies of a text that go through a layer together
 
 // A stack and its one text (or picture), layer by layer.
 class Layers {
@@ -22,8 +22,8 @@ class Layers {
 
   std::int64_t count() const { return std::ssize(stack_->spec().layers); }
 
-  // Goes through layer `number`: how far each token's vector turns without each other's value, [n, n], and
-  // without each source token's, [n, Ls] (undefined: there is no source).
+  // Runs layer `number`. Returns how much each token's vector turns without the value of each other token,
+  // [n, n], and of each source token, [n, Ls] (undefined without a source).
   std::pair<Tensor, Tensor> pass_layer(std::int64_t number) {
     const OneLayer layer(stack_, number);
     const Tensor key_value = memory_ ? memory_->key_values[static_cast<std::size_t>(number)] : Tensor();
@@ -99,12 +99,12 @@ class Layers {
 
   const AttributionTask& task_;
   Stack stack_;
-  Tensor x_;  // [n, d]: what the next layer is given
+  Tensor x_;  // [n, d]: the input of the next layer
   Tensor types_;
   const CrossAttentionKV* memory_;
 };
 
-// Rows as shares of 1; where nothing turns, a token keeps what it has.
+// Normalizes rows to sums of 1. If nothing turns, a token gets its own weight.
 std::pair<Tensor, Tensor> as_shares(const Tensor& own, const Tensor& source) {
   const Tensor sums = source.defined() ? own.sum(1, true) + source.sum(1, true) : own.sum(1, true);
   const Tensor some = sums.gt(0), over = ops::where(some, sums, ops::ones_like(sums));
@@ -112,7 +112,7 @@ std::pair<Tensor, Tensor> as_shares(const Tensor& own, const Tensor& source) {
           source.defined() ? source / over : source};
 }
 
-// The embeddings that a stack's first layer was given, and the result of its last one.
+// The embeddings that enter a stack's first layer, and the result of its last layer.
 std::pair<Tensor, Tensor> ends(const Capture::Stack& captured) {
   return {captured.hidden.front(), captured.hidden.back()};
 }

@@ -6,10 +6,11 @@
 
 namespace attend {
 
-// The layers' matrices rolled out to the row of the place, or of a label's head; of several the mean. Row i
-// of a layer's matrix: 1 less the cosine between the layer's result for token i and that without the value of
-// token j, as shares of 1; of a decoder with an encoder over target and source together. Shares of 1. Like
-// rollout it does not know what is asked for. Error for a model with prefixes.
+// The product of the layers' matrices, as in rollout: the row of the position, or of a label's head; the mean
+// if there are several. Row i of a layer's matrix: 1 minus the cosine between the layer's result for token i
+// and the result without the value of token j, normalized to a sum of 1; for a decoder with an encoder, over
+// target and source together. The scores sum to 1. Like rollout, it does not depend on the token or label.
+// Throws Error for a model with prefixes.
 TokenScores value_zeroing(const AttributionTask& task);
 
 }  // namespace attend

@@ -12,7 +12,7 @@ ZeroedValues::ZeroedValues(LinearImpl& matrix, std::int64_t first, std::int64_t 
   zero.result_factors = ops::zeros({count});
   matrix_.adapters.push_back(zero);
   if (!added.defined()) return;
-  MatrixAdapter less;  // a LoRA of nothing but its bias
+  MatrixAdapter less;  // a LoRA that has only a bias
   less.adapter = number_;
   less.first = first;
   less.count = count;

@@ -12,19 +12,19 @@ struct ContinuousBatch::Job {
   Ticket ticket = 0;
   std::span<const std::int64_t> tokens, source, first;  // as in Request
   LengthLimits limits = {};
-  std::vector<std::int64_t> negative = {};  // the prompt of what guides it; empty: nothing does
+  std::vector<std::int64_t> negative = {};  // the prompt of its guide; empty: no guidance
   std::int64_t max_new = 0;
-  std::int64_t texts = 1;  // that go on at a time
-  std::int64_t rows = 1;   // of scores in a step
+  std::int64_t texts = 1;  // that grow together
+  std::int64_t rows = 1;   // of scores per step
   bool in_pieces = false;  // the prompt may take several steps
   std::chrono::steady_clock::time_point arrival = std::chrono::steady_clock::now();
   QueueTimes times = {};
 
-  std::unique_ptr<Search> search = {};       // null: waits
-  std::vector<std::size_t> made, sent = {};  // tokens by text: by this search, and through on_token
+  std::unique_ptr<Search> search = {};       // null: the request waits
+  std::vector<std::size_t> made, sent = {};  // tokens by text: made by this search, and sent through on_token
   std::int64_t made_before = 0;              // steps of the search that was preempted
-  // Of the present step: the first row of its scores, if it gets any, and the pages that the rest of its
-  // prompt will take.
+  // In the current step: the first row of its scores, if it has any, and the pages that the rest of its
+  // prompt needs.
   std::int64_t first_row = 0;
   bool is_scored = false;
   std::int64_t pages_to_come = 0;

@@ -93,7 +93,7 @@ ContinuousBatch::Ticket ContinuousBatch::submit(BatchRequest request) {
   job->max_new = std::min(job->max_new, room);
 
   // Other searches do not read the last token. A branch with draft tokens reads up to five times as many
-  // more.
+  // additional tokens.
   const std::int64_t pages = job->pages(*decoder_, job->max_new - 1 + last_read) +
                              (guesses > 0 ? PagedCache::pages_of(5 * guesses) + 1 : 0);
   if (decoder_->max_pages() > 0 && pages > decoder_->max_pages())

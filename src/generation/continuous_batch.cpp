@@ -1,4 +1,4 @@
-// The side of a continuous batch that one thread runs: step by step.
+// The part of a continuous batch that runs on one thread, step by step.
 #include "generation/continuous_batch.h"
 
 #include "base/log.h"
@@ -10,10 +10,10 @@
 namespace attend {
 namespace {
 
-// Rows of scores are held for all texts at once: at most so many numbers of them.
+// Scores of all texts are held at once: at most this many numbers.
 constexpr std::int64_t kMostScores = std::int64_t{1} << 24;
 
-// Of what cannot be reported otherwise. Throws nothing, even where there is no memory for the warning.
+// Reports errors that cannot be reported otherwise. Throws nothing, even without memory for the warning.
 void warn_of_current_exception(const char* what) noexcept {
   try {
     try {
@@ -60,7 +60,7 @@ bool ContinuousBatch::step() {
   admit();
   try {
     if (const std::vector<Decoder::Feed> feeds = collect_feeds(); !feeds.empty()) pass(feeds);
-  } catch (...) {  // the step was that of all who run
+  } catch (...) {  // the step belongs to all running requests
     for (const auto& [ticket, job] : running_)
       if (!job->result.error) job->fail_with_current_exception();
   }
@@ -99,7 +99,7 @@ void ContinuousBatch::give_back(Job& job) {
   job.search.reset();
 }
 
-// Not those that have begun and wait to go on.
+// Not requests that have begun and wait to continue.
 void ContinuousBatch::expire() {
   if (max_queue_seconds_ == 0) return;
   for (auto next = waiting_.begin(); next != waiting_.end();) {
@@ -116,10 +116,10 @@ void ContinuousBatch::expire() {
   }
 }
 
-// In the order of arrival, as many as fit beside the running requests.
+// In the order of arrival, until the next one does not fit in addition to the running requests.
 void ContinuousBatch::admit() {
   const std::int64_t most_rows = kMostScores / target_->spec().vocabulary;
-  std::int64_t cost = 0, rows = 0, texts = 0;  // of all that will run
+  std::int64_t cost = 0, rows = 0, texts = 0;  // of all requests that will run
   const auto count = [&](const Job& job) {
     cost += job.cost();
     rows += job.rows;
@@ -203,7 +203,7 @@ void ContinuousBatch::begin(Job& job, Decoder::Sequence sequence) {
   if (job.times.begin == 0) job.times.begin = job.age();
 }
 
-// What the running requests read next. If there is no room for it, those who came last leave.
+// What the running requests read next. If there is no room for it, the newest requests are preempted.
 std::vector<Decoder::Feed> ContinuousBatch::collect_feeds() {
   while (true) {
     std::vector<Decoder::Feed> feeds;
@@ -226,8 +226,8 @@ std::vector<Decoder::Feed> ContinuousBatch::collect_feeds() {
   }
 }
 
-// Appends what a request reads next, and returns the pages that this takes. `prompt_tokens`: how many tokens
-// of prompts the step may still read.
+// Appends what a request reads next, and returns the pages that it needs. `prompt_tokens`: how many tokens of
+// prompts the step may still read.
 std::int64_t ContinuousBatch::feed(Job& job, std::vector<Decoder::Feed>& feeds,
                                    std::int64_t& prompt_tokens) const {
   const std::size_t before = feeds.size();
@@ -262,7 +262,7 @@ std::int64_t ContinuousBatch::feed(Job& job, std::vector<Decoder::Feed>& feeds,
   return taken;
 }
 
-// Back to those who wait, to begin again.
+// Back to the waiting requests, to be restarted.
 void ContinuousBatch::preempt(Job& job) {
   job.made_before = std::max(job.made_before, job.search->steps());
   give_back(job);
@@ -281,7 +281,8 @@ std::vector<ContinuousBatch::Job*> ContinuousBatch::active() const {
 void ContinuousBatch::pass(std::span<const Decoder::Feed> feeds) {
   std::vector<Job*> jobs = active();
   std::erase_if(jobs, [](const Job* job) { return !job->is_scored; });
-  const auto each = [&](std::size_t i, const auto& act) {  // what fails in one request, fails it alone
+  const auto each = [&](std::size_t i, const auto& act) {  // an exception in one request fails only that
+                                                           // request
     try {
       act(*jobs[i]);
     } catch (...) {
@@ -321,9 +322,9 @@ void ContinuousBatch::pass(std::span<const Decoder::Feed> feeds) {
       });
 }
 
-// Those that are over leave.
+// Removes finished requests.
 void ContinuousBatch::retire() {
-  const std::int64_t pages = decoder_->pages_in_use();  // at most in this step
+  const std::int64_t pages = decoder_->pages_in_use();  // the maximum of this step
   for (auto next = running_.begin(); next != running_.end();) {
     const auto entry = next++;
     Job& job = *entry->second;
@@ -347,7 +348,7 @@ void ContinuousBatch::retire() {
   status_.peak_pages = std::max(status_.peak_pages, pages);
 }
 
-// Without the lock, since callbacks submit and cancel. Each request leaves before it is told.
+// Without the lock, because callbacks submit and cancel. Each request is removed before its callback runs.
 void ContinuousBatch::tell_ends() {
   while (!gone_.empty()) {
     const std::unique_ptr<Job> job = std::move(gone_.extract(gone_.begin()).mapped());

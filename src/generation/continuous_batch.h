@@ -10,9 +10,9 @@
 // steps as it and all requests before it may still take, so none starves.
 //
 // Prompts are read in pieces between the steps of others (Agrawal et al. 2023, arXiv:2308.16369: chunked
-// prefills), if prompt_step_tokens says so, because a step with a long prompt makes all others wait. Read
-// whole are prompts with guidance, padding or virtual tokens, those of an encoder, and those that a
-// contrastive search needs the hidden states of.
+// prefills), if prompt_step_tokens says so, because a step with a long prompt makes all others wait. These
+// prompts are read whole: with guidance, padding or virtual tokens; for an encoder; and for a contrastive
+// search, which needs their hidden states.
 //
 // A restarted request generates the same tokens again, because all randomness follows from seeds and
 // positions; on_token sees each token once. So a result is, to the last bit, that of generate() with the

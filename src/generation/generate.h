@@ -8,8 +8,8 @@ namespace attend {
 
 struct GenerateOptions {
   std::uint64_t seed = 0;  // of sampling: the same seed gives the same texts, whatever the batch
-  // Limits the prompt tokens, times beams or texts per prompt, that are processed at a time. One prompt
-  // always is.
+  // Limits the prompt tokens, times beams or texts per prompt, that are processed at a time. At least one
+  // prompt always is.
   std::int64_t batch_tokens = 4096;
   CacheLimit cache = {};                 // of keys and values; prompts wait if it is full
   const Tokenizer* tokenizer = nullptr;  // of the generated texts; needed for stop_strings and forms

@@ -20,8 +20,7 @@ Tensor guess_mask(const Tensor& ids, const GenerationConfig& config) {
   return known ? ids.ne(*config.pad_token_id) : ops::ones_like(ids, kBool);
 }
 
-// What a decoder with an encoder has written already: [B, n]. As in the original, the start token is added in
-// front unless some row begins with it.
+// What a decoder with an encoder has already written: [B, n].
 Tensor written(const Tensor& given, std::int64_t rows, const GenerationConfig& config) {
   const Tensor start = ops::full({rows, 1}, config.start(), kLong);
   if (!given.defined()) return start;
@@ -47,7 +46,7 @@ struct Given {
   Tensor images;                   // [B, channels, H, W], or undefined
   std::optional<Padded> negative;  // [B, N]: the negative prompts
   Tensor adapters;                 // [B], or undefined
-  Tensor before;  // [B, n]: the tokens before every text: the prompt, or what has been written
+  Tensor before;  // [B, n]: the tokens before every text: the prompt, or the decoder's tokens so far
   bool has_encoder;
   bool by_column;  // positions are columns, including padding, instead of counts of tokens
 
@@ -143,8 +142,8 @@ std::vector<Prompt> Given::texts() const {
   return all;
 }
 
-// The states of the steps: those of a pass over the whole texts without their last tokens, which no step has
-// read. They are the same, because a token does not see later ones.
+// The states of the steps. They come from one pass over the whole texts without their last tokens, which no
+// step has read. They are the same, because a token does not see later ones.
 void put_states(Tensors& outputs, const PretrainedModel& model, const Given& given,
                 const std::vector<GeneratedSequence>& texts, const ForwardOptions& options) {
   if (lacks_kv_cache(model.network()->spec()))
@@ -179,7 +178,7 @@ void put_states(Tensors& outputs, const PretrainedModel& model, const Given& giv
   }
   for (auto& [name, tensor] : run_forward(model, inputs, options)) {
     const bool is_state = name.find("attentions.") != name.npos || name.find("hidden_states.") != name.npos;
-    if (is_state)  // of the encoder once for each source
+    if (is_state)  // states of the encoder, once for each source
       outputs[name] = name.starts_with("encoder_") ? tensor.slice(0, 0, {}, repeats) : tensor;
   }
 }

@@ -8,9 +8,9 @@
 namespace attend {
 
 // Inputs: input_ids [B, L] and attention_mask [B, L]; without a mask, padding is inferred like in the
-// original. For a decoder with an encoder also decoder_input_ids [B, n], what it has written already, with or
-// without the start token. With guidance_scale negative_prompt_ids [B, N] and negative_prompt_attention_mask
-// [B, N]; their padding has no effect (in the original it shifts positions). Outputs, with R = B *
+// original. For a decoder with an encoder also decoder_input_ids [B, n], its tokens so far, with or without
+// the start token. With guidance_scale negative_prompt_ids [B, N] and negative_prompt_attention_mask [B, N];
+// their padding has no effect (in the original it shifts positions). Outputs, with R = B *
 // num_return_sequences:
 // - sequences [R, L'] int64, with the prompt (or what was written, including the start token) before and
 // padding

@@ -220,7 +220,7 @@ std::int64_t GenerationConfig::texts_at_a_time() const {
 }
 
 std::int64_t GenerationConfig::padding() const {
-  // As in the original: its beam search treats a pad of 0 as none, and ignores it without eos.
+  // As in the original: its beam search treats a padding id of 0 as absent, and ignores it without eos.
   if (num_beams > 1 && !ranks_without_ends())
     return eos_token_id.empty() ? -1 : pad_token_id.value_or(0) != 0 ? *pad_token_id : eos_token_id[0];
   return pad_token_id ? *pad_token_id : eos_token_id.empty() ? 0 : eos_token_id[0];

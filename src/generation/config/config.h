@@ -55,7 +55,7 @@ struct MirostatTarget {
   double rate = 0.1;  // how fast the cutoff adapts
 };
 
-// A word, of which one of these phrases must occur.
+// A word: one of these phrases must occur.
 using ForcedWord = std::vector<std::vector<std::int64_t>>;
 
 // transformers' default for max_length.
@@ -100,7 +100,7 @@ struct GenerationConfig {
   // faster if they repeat themselves.
   std::optional<std::int64_t> prompt_lookup_num_tokens;
   std::int64_t max_matching_ngram_size = 2;
-  std::int64_t num_assistant_tokens = 20;  // the same for a draft model
+  std::int64_t num_assistant_tokens = 20;  // the number of draft tokens per step of a draft model
 
   // Beam search only. A finished text's score is its log-probability / (new tokens ^ length_penalty).
   double length_penalty = 1;
@@ -116,7 +116,8 @@ struct GenerationConfig {
   double repetition_penalty = 1;
   // Subtracted from the logit of tokens in the new text: once, and once per occurrence. (OpenAI's fields)
   double presence_penalty = 0, frequency_penalty = 0;
-  double encoder_repetition_penalty = 1;  // the inverse, for tokens of the source (or the prompt)
+  double encoder_repetition_penalty = 1;  // the inverse of repetition_penalty, for tokens of the source (or
+                                          // the prompt)
   DryPenalty dry;                         // dry_multiplier, dry_base and so on; llama.cpp's, like those above
   std::int64_t no_repeat_ngram_size = 0;  // no n-gram of this size occurs twice; 0: no limit
   std::int64_t encoder_no_repeat_ngram_size = 0;         // no n-gram of the source (or the prompt) occurs
@@ -145,13 +146,14 @@ struct GenerationConfig {
   // Above 0: also those of this many of the likeliest tokens at each position. Only for texts that grow token
   // by token.
   std::int64_t output_top_scores = 0;
-  // Only for run_generate() (generation/tensors.h): also every layer's attention weights, and its result.
+  // Only for run_generate() (generation/tensors.h): also every layer's attention weights, and its output.
   bool output_attentions = false, output_hidden_states = false;
 
   // Special tokens.
   std::vector<std::int64_t> eos_token_id;  // each of them ends a text
   std::optional<std::int64_t> pad_token_id, bos_token_id;
-  std::optional<std::int64_t> decoder_start_token_id;  // a decoder with an encoder starts with it; else bos
+  std::optional<std::int64_t> decoder_start_token_id;  // a decoder with an encoder starts with it; absent:
+                                                       // bos
   std::optional<std::int64_t> forced_bos_token_id;     // the second token, whatever the logits are
   std::vector<std::int64_t> forced_eos_token_id;       // the last possible token
 

@@ -21,7 +21,7 @@ class Assistant {
   Assistant(const Transformer& network, const AssistantOptions& options);
   // An Error for a prompt that it cannot read.
   void check(const Prompt& prompt) const;
-  // Proposes at most `most` tokens at a time.
+  // Proposes at most `max` tokens at a time.
   std::unique_ptr<Guesser> guesser(const Prompt& prompt, std::int64_t max);
 
  private:

@@ -49,21 +49,21 @@ class Decoder {
     std::size_t scored = 1;  // the number of its last tokens after which scores are returned
     // If not null: receives the last hidden states of all its tokens, [tokens, d], float32 on the CPU.
     Tensor* hidden = nullptr;
-    // Positions as the model counts them, instead of as the original's generate() does, which counts from 0
-    // for RoBERTa too.
+    // Positions as the model counts them. The original's generate() instead counts from 0, for RoBERTa too.
     bool counts_positions = false;
     // The tokens begin with the prompt's first one. Those that the text has read already are not read again.
     bool from_start = false;
   };
-  // These scores, feed by feed: [rows, V], float32 on the CPU. If no feed has any: [0].
+  // Returns the requested scores, feed by feed: [rows, V], float32 on the CPU. If no feed requests any: [0].
   virtual Tensor step(std::span<const Feed> feeds) = 0;
 
-  // How many tokens the model has places for behind `first` ones; the last of a text is never read.
+  // How many tokens can follow the first `first` ones, by the model's positions; the last token of a text is
+  // never read.
   virtual std::int64_t room(std::int64_t first) const = 0;
   virtual bool has_encoder() const { return false; }
-  // May feeds have more than one token scored, or ask for hidden states?
+  // Whether feeds may have more than one scored token, or ask for hidden states.
   virtual bool scores_several() const { return true; }
-  // Does it read the padding of a prompt's row too, as the original does?
+  // Whether it also reads the padding of a prompt's row, as the original does.
   virtual bool reads_padding() const { return false; }
 
   // The memory for keys and values, in pages of PagedCache::kPageRows tokens. A decoder without a KV cache
@@ -76,17 +76,17 @@ class Decoder {
                                      std::int64_t /*texts*/) const {
     return 0;
   }
-  // How many of them would be others' now, because they hold the same beginning.
+  // How many of them other texts already use, because they have the same prefix.
   virtual std::int64_t pages_shared(const Prompt& /*prompt*/) const { return 0; }
-  // How many tokens have been read so far, without those of shared pages; 0: not counted.
+  // How many tokens have been read so far, except those of shared pages; 0: not counted.
   virtual std::int64_t tokens_read() const { return 0; }
-  // The most that a step takes for this.
+  // The max number of pages that a step takes for this feed.
   virtual std::int64_t pages_for(const Feed& /*feed*/) const { return 0; }
 
-  // May this prompt be read in pieces, one in each step (Feed::from_start)? All pieces but the last end with
-  // a whole page, and none has a single token: attention rounds a single query otherwise than several.
+  // Whether this prompt may be read in pieces, one in each step (Feed::from_start). All pieces but the last
+  // end with a whole page, and none has a single token: attention rounds one query differently from several.
   virtual bool reads_in_pieces(const Prompt& /*prompt*/) const { return false; }
-  // How many tokens of such a prompt need not be read, because the text has read them or others have.
+  // How many tokens of such a prompt need not be read, because this text or others have read them.
   virtual std::int64_t known_tokens(const Feed& /*feed*/) const { return 0; }
 };
 

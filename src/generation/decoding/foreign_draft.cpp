@@ -5,8 +5,8 @@
 namespace attend {
 namespace {
 
-// What was read cannot be forgotten, and the last tokens of a text may change when it continues: this many
-// are read again each time.
+// Tokens cannot be removed from a cache, and the last tokens of a text may change when it continues: this
+// many are read again each time.
 constexpr std::size_t kUnsure = 8;
 
 std::vector<std::int64_t> ids_of(const Tokenizer& tokenizer, const std::string& text, bool special_tokens) {

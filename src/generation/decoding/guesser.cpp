@@ -36,7 +36,7 @@ std::vector<std::int64_t> DraftModel::guess(std::span<const std::int64_t> text, 
   const auto read = static_cast<std::size_t>(decoder_->cache().length(sequence_));
   guesses.push_back(likeliest(*decoder_, sequence_, text.subspan(read)));
   if (count == 1) return guesses;
-  const Decoder::Sequence branch = decoder_->fork(sequence_);  // a cache cannot forget
+  const Decoder::Sequence branch = decoder_->fork(sequence_);  // tokens cannot be removed from a cache
   while (guesses.size() < count) guesses.push_back(likeliest(*decoder_, branch, {&guesses.back(), 1}));
   decoder_->release(branch);
   return guesses;

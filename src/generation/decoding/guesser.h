@@ -7,7 +7,7 @@ namespace attend {
 
 class Guesser {
  public:
-  // `most`: the number of tokens at a time.
+  // `max`: the max number of tokens at a time.
   explicit Guesser(std::int64_t max) : max_(static_cast<std::size_t>(max)) {}
   virtual ~Guesser() = default;
   Guesser(const Guesser&) = delete;

@@ -262,8 +262,8 @@ std::int64_t PagedDecoder::pages_for(const Feed& feed) const {
                             : cache_.pages_to_extend(feed.sequence, std::ssize(tokens));
 }
 
-// Virtual tokens and prefixes come before the first piece alone, and positions of its own count from the
-// whole prompt.
+// Virtual tokens and prefixes come only before the first piece, and explicit positions count from the start
+// of the whole prompt.
 bool PagedDecoder::reads_in_pieces(const Prompt& prompt) const {
   Stack decoder = network_of(prompt.adapter)->decoder;
   return !has_encoder() && !decoder->spec().prompts_are_whole() && prompt.positions.empty() &&
@@ -330,7 +330,7 @@ Tensor PagedDecoder::read(Transformer& network, std::span<const Feed> feeds) {
   }
   tokens_read_ += std::ssize(ids);
   TokenBatch batch = TokenBatch{ops::tensor(ids, kLong), ops::tensor(positions, kLong), {}, Offsets(lengths)};
-  // transformers' generate() hands a decoder that stands alone its positions (Feed::counts_positions).
+  // transformers' generate() passes positions to a decoder without an encoder (Feed::counts_positions).
   batch.positions_given = !has_encoder();
   batch.prompted = !network->decoder->embeddings->prompts.empty();
   Pass pass = Pass::inference();

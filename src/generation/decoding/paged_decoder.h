@@ -24,7 +24,7 @@ class PagedDecoder : public Decoder {
   std::int64_t room(std::int64_t first) const override {
     return network_->decoder->max_positions() - first + 1;
   }
-  // Of several tokens read at once the first may not see the last.
+  // If several tokens are read at once, the first must not see the last.
   bool scores_several() const override {
     return network_->decoder->spec().layers.front().self_attention.causal;
   }
@@ -40,8 +40,8 @@ class PagedDecoder : public Decoder {
   const PagedCache& cache() const { return cache_; }
 
  private:
-  // A prompt that may share pages: not one whose hidden states are all asked for, or whose positions are
-  // other ones, or that stands behind the keys and values of a prefix, or whose beginning depends on its end.
+  // Whether a prompt may share pages. Not if all its hidden states are requested, its positions are explicit,
+  // keys and values of a prefix come before it, or its beginning depends on its end.
   bool is_shareable(const Feed& feed) const {
     return !has_encoder() && !network_->decoder->spec().prompts_are_whole() && !feed.hidden &&
            first_position(feed) == 0 && positions_of_[static_cast<std::size_t>(feed.sequence)].empty() &&
@@ -78,7 +78,7 @@ class PagedDecoder : public Decoder {
   std::int64_t position(Sequence sequence, std::int64_t row) const;
 
   PretrainedModel model_;
-  Transformer network_;  // of which all that the model has agree in what is asked of it
+  Transformer network_;  // all networks of the model agree in what is used of it
   PagedCache cache_;
   std::int64_t tokens_read_ = 0;
   std::vector<Sequence> source_of_;                      // by sequence; -1: it has none

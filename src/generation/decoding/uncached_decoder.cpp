@@ -122,7 +122,7 @@ Tensor UncachedDecoder::read_behind_past(Transformer& network, std::span<Text* c
     auto visible = std::make_shared<KeyMask>();
     visible->first.assign(B, 0);
     visible->count.assign(B, n);
-    // The row of the next token sees what a row of the text would see, but is no key.
+    // The row of the next token sees the same as a row of the text, but is not a key.
     const Tensor hidden = always_hidden(stack(), rows, M).narrow(1, 0, M + n);
     visible->own.assign(B, {hidden.to(kFloat) * -1e30, ops::arange(M, M + rows), {}});
     batch.visible = std::move(visible);

@@ -27,7 +27,7 @@ class UncachedDecoder : public Decoder {
     bool used = false;
     std::optional<std::int64_t> adapter = {};
   };
-  // Texts whose next tokens can be read together: as many tokens, with as long a past, and the same adapter.
+  // Texts whose next tokens can be read together: the same number of tokens, past length and adapter.
   using Group = std::vector<std::size_t>;
 
   const StackSpec& stack() const { return top()->spec(); }

@@ -81,7 +81,7 @@ std::size_t common_length(std::span<const std::int64_t> a, std::span<const std::
   return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-// A model that does not know what to say would fill lines and lines.
+// A model that is uncertain would write endless blank lines.
 constexpr int kMostWhiteSpace = 16;
 
 // JSON schemas within a structural tag become grammars of JSON as Python's json.dumps writes it: XGrammar
@@ -141,7 +141,7 @@ struct Grammar::State {
   // The state of one text.
   struct Reading {
     xgrammar::GrammarMatcher matcher;
-    std::vector<std::int64_t> text = {};  // the accepted tokens
+    std::vector<std::int64_t> text = {};
   };
 
   xgrammar::CompiledGrammar compiled;

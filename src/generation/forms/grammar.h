@@ -14,9 +14,9 @@ namespace attend {
 // The required form of a whole text, without its prompt.
 struct TextForm {
   enum class Kind {
-    json_schema,  // https://json-schema.org; json_schema.h says what of it texts can be kept to
+    json_schema,  // https://json-schema.org; json_schema.h says which part is supported
     regex,        // of ECMAScript, for the whole text
-    grammar,      // EBNF as llama.cpp's GBNF: rules "name ::= ...", of which "root" is the text
+    grammar,      // EBNF as llama.cpp's GBNF: rules "name ::= ..."; "root" is the whole text
     // XGrammar's structural tags: free text in which certain texts begin other forms. Special tokens that the
     // tag names may come; of all others, only those that end a text.
     structural_tag,

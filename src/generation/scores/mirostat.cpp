@@ -27,8 +27,8 @@ void Mirostat::truncate(std::span<float> scores) const {
   for (std::size_t i = std::max<std::size_t>(kept, 1); i < order.size(); ++i) scores[order[i]] = kNever;
 }
 
-// The paper's algorithm 1: as many as a Zipf distribution with the exponent of the likeliest tokens would
-// need.
+// The paper's algorithm 1: the number of tokens that a Zipf distribution with the exponent of the likeliest
+// tokens would need.
 std::size_t Mirostat::first_version(std::span<const double> p, std::size_t vocabulary) const {
   constexpr std::size_t kLikeliest = 100;
   double products = 0, squares = 0;

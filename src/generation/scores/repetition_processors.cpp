@@ -108,7 +108,7 @@ class EncoderNoRepeatNGram : public LogitsProcessor {
 };
 
 // llama.cpp's "don't repeat yourself": if the end of the text has occurred before, the token that followed it
-// loses the more, the longer that repetition is.
+// loses score, more for longer repetitions.
 class Dry : public LogitsProcessor {
  public:
   explicit Dry(const DryPenalty& settings) : settings_(settings) {}

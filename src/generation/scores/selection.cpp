@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kLanes = 32;
 
-// Settings that would cause such numbers were rejected before (GenerationConfig::check, processors).
+// Settings that would cause such numbers have been rejected earlier (GenerationConfig::check, processors).
 [[noreturn]] void fail_not_finite(const char* what) {
   throw Error(fmt::format("the model's scores are {}: its weights are damaged or have overflowed (attend "
                           "inspect --check-values looks for such weights)",

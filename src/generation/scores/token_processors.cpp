@@ -99,7 +99,7 @@ class ExponentialDecayLengthPenalty : public LogitsProcessor {
         static_cast<float>(std::min(kLargest, std::pow(decay_.factor, static_cast<double>(over)) - 1));
     for (const std::int64_t end : ends_) {
       if (end >= static_cast<std::int64_t>(scores.size())) continue;
-      // Excluded tokens stay so; the original turns them into NaN.
+      // Excluded tokens stay excluded; the original turns them into NaN.
       if (scores[end] != kNever) scores[end] += std::abs(scores[end]) * growth;
     }
   }

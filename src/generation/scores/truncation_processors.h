@@ -13,8 +13,8 @@ Processor min_p(double p, std::size_t keep);
 Processor typical_p(double mass, std::size_t keep);
 Processor epsilon_cutoff(double epsilon, std::size_t keep);
 Processor eta_cutoff(double epsilon, std::size_t keep);
-// llama.cpp's, the other way round: with this probability, of the tokens at or above the threshold only the
-// least likely stays.
+// llama.cpp's XTC, which works in the opposite direction: with this probability, only the least likely of the
+// tokens at or above the threshold is kept.
 Processor xtc(double probability, double threshold);
 
 }  // namespace attend

@@ -33,7 +33,8 @@ class ContrastiveSearch : public Search {
   std::vector<Candidate> candidates_;   // for the next token; each is read by a row
   std::size_t chosen_ = 0;              // index of a candidate; in the first step the prompt's row
   Tensor context_;                      // [n, d], the directions of the hidden states so far
-  mutable std::vector<Tensor> hidden_;  // by row [tokens, d], of what was read; the decoder's step fills them
+  mutable std::vector<Tensor> hidden_;  // by row [tokens, d], of the tokens read; the decoder's step fills
+                                        // them
   bool over_ = false;
 };
 

@@ -114,7 +114,7 @@ ForcedWord forced_word(const Tokenizer& tokenizer, std::string_view text) {
     return tokenizer.encode(part, {.special_tokens = false, .with_details = false}).ids;
   };
   if (text.empty()) fail("force words: expected a word or phrase, found nothing");
-  const std::string before = "a";  // so that it is not the beginning of a text
+  const std::string before = "a";  // so that the word is not the beginning of a text
   ForcedWord word;
   for (const auto part : std::views::split(text, '|')) {
     const std::string phrase(part.begin(), part.end());

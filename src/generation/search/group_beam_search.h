@@ -28,7 +28,7 @@ class GroupBeamSearch : public Search {
   };
   struct Group {
     std::vector<Beam> running;
-    std::vector<Finished> finished;  // at most as many as beams, in the order of finishing
+    std::vector<Finished> finished;  // at most the number of beams, in the order of finishing
     double worst = 1e9;
     bool done = false;
   };

@@ -22,7 +22,7 @@ void Search::feed(std::vector<Decoder::Feed>& feeds) const {
 void Search::process(std::span<float> scores, std::span<const std::int64_t> tokens, std::uint64_t stream,
                      std::span<const std::int64_t> others) const {
   const SearchSettings& settings = *request_.settings;
-  // Another seed than that of the draws; otherwise a processor and the choice of the token would use the same
+  // Uses another seed than the draws; otherwise a processor and the choice of the token would use the same
   // random number.
   const double chance = random_fraction(~settings.seed, stream, static_cast<std::uint64_t>(steps_));
   settings.processors.apply(scores,

@@ -103,7 +103,7 @@ class Search {
                std::span<const std::int64_t> others = {}) const;
   // All tokens of a text, with the prompt.
   std::vector<std::int64_t> text(const TokenTree& tree, TokenTree::Node node) const;
-  // The likeliest token or, if the config samples, a drawn one.
+  // The likeliest token or, if the config samples, a sampled one.
   std::int64_t pick(std::span<const float> scores, std::uint64_t stream) const;
   // Appends the requested details of a token that was chosen from these scores.
   void note(std::span<const float> scores, std::int64_t token, GeneratedSequence& text) const;

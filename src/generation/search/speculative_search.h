@@ -25,7 +25,7 @@ class SpeculativeSearch : public Search {
   std::vector<std::int64_t> text_;  // with the prompt
   GeneratedSequence made_;          // the new tokens
   Mirostat mirostat_;
-  // What the next step reads: the tokens of the text that are not in the cache yet, and draft tokens after
+  // The input of the next step: the tokens of the text that are not in the cache yet, and draft tokens after
   // them. Wrong draft tokens cannot be removed from a cache, so a branch of it reads them.
   std::vector<std::int64_t> unread_, guesses_, feed_;
   std::optional<Decoder::Sequence> branch_;  // if there are draft tokens
