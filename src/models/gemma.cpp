@@ -96,22 +96,11 @@ ModelSpec gemma3_spec(const Fields& config, std::string_view architecture) {
   StackSpec& stack = *model.decoder;
   const std::vector<bool> sliding = read_newer(model, config, config.integer({"sliding_window_pattern"}, 6));
   const bool both_ways = config.flag({"use_bidirectional_attention"}, false);
-  // transformers 5 stores the base of each kind of layer in rope_parameters.
-  stack.rotaries = {
-      read_rotary(config,
-                  {.head_size = stack.layers.front().self_attention.head_size,
-                   .positions = config.integer({"max_position_embeddings"}, gemma3_relative.positions),
-                   .base = gemma3_relative.rotary_base},
-                  "full_attention")};
-  const Json newer = config.json().value("rope_parameters", Json::object());
-  if (newer.is_object() && newer.contains("sliding_attention"))
-    stack.rotaries.push_back(
-        read_rotary(config, {.head_size = stack.layers.front().self_attention.head_size, .base = 10000},
-                    "sliding_attention"));
-  else
-    stack.rotaries.push_back(
-        unscaled_rotary({.head_size = stack.layers.front().self_attention.head_size,
-                         .base = config.number({"rope_local_base_freq"}, 10000, 1e-3, 1e30)}));
+  const RotaryDefaults local = {
+      .head_size = stack.layers.front().self_attention.head_size,
+      .positions = config.integer({"max_position_embeddings"}, gemma3_relative.positions),
+      .base = config.number({"rope_local_base_freq"}, 10000, 1e-3, 1e30)};
+  stack.rotaries.push_back(read_sliding_rotary(config, local));
   for (std::size_t i = 0; i < stack.layers.size(); ++i) {
     AttentionSpec& attention = stack.layers[i].self_attention;
     attention.rotary = sliding[i] ? 1 : 0;

@@ -5,8 +5,7 @@
 
 #include "models/family.h"
 #include "models/rotary_fields.h"
-
-#include <functional>
+#include "models/sliding_layers.h"
 
 namespace attend {
 
@@ -28,11 +27,6 @@ struct LlamaRelative {
 // Its spec, with the head that the architecture's name asks for: over the vocabulary or over labels. No
 // biases and no windows: families add those.
 ModelSpec llama_model(const Fields& config, std::string_view architecture, const LlamaRelative& relative);
-
-// For each layer whether its attention has a window: from layer_types, or, if that is absent, from
-// `usual`(layer). An Error for another kind of layer.
-std::vector<bool> read_sliding_layers(const Fields& config, std::size_t layers,
-                                      const std::function<bool(std::size_t layer)>& usual);
 
 // Llama's names for those parts that the model has. `body_of_answers`: the prefix of the body's names if the
 // head finds answers; in some families it is "transformer.".

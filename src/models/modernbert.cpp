@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "models/family.h"
 #include "models/rotary_fields.h"
+#include "models/sliding_layers.h"
 
 #include <limits>
 
@@ -70,8 +71,10 @@ StackSpec read_encoder(const Fields& config) {
   if (stack.rotaries.front().growing)
     stack.embeddings.positions = RotaryPositions{std::numeric_limits<std::int64_t>::max()};
   const auto every = static_cast<std::size_t>(config.integer({"global_attn_every_n_layers"}, 3));
+  const std::vector<bool> sliding =
+      read_sliding_layers(config, stack.layers.size(), [&](std::size_t i) { return i % every != 0; });
   for (std::size_t i = 0; i < stack.layers.size(); ++i) {
-    if (i % every == 0) continue;
+    if (!sliding[i]) continue;
     stack.layers[i].self_attention.window = config.integer({"local_attention"}, 128, 0) / 2 + 1;
     stack.layers[i].self_attention.rotary = 1;
   }
@@ -188,8 +191,8 @@ const Family modernbert = {
     .spec = modernbert_spec,
     .weights = modernbert_weights,
     .ignored = {"head.{dense|norm}.{weight|bias}", "decoder.{weight|bias}", "classifier.{weight|bias}"},
-    .optional_fields = {"rope_scaling", "rope_parameters", "tie_word_embeddings", "num_labels", "id2label",
-                        "label2id", "problem_type", "sparse_prediction"},
+    .optional_fields = {"rope_scaling", "rope_parameters", "layer_types", "tie_word_embeddings", "num_labels",
+                        "id2label", "label2id", "problem_type", "sparse_prediction"},
     .presets = {"base", "large", "tiny"},
     .fresh_config = fresh_modernbert,
 };

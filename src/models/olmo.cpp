@@ -54,8 +54,9 @@ ModelSpec olmo3_spec(const Fields& config, std::string_view architecture) {
   const std::vector<bool> sliding =
       read_sliding_layers(config, stack.layers.size(), [](std::size_t i) { return (i + 1) % 4 != 0; });
   const std::int64_t window = config.integer({"sliding_window"}, 4096);
-  stack.rotaries.push_back(unscaled_rotary({.head_size = stack.layers.front().self_attention.head_size,
-                                            .base = config.number({"rope_theta"}, 10000, 1e-3, 1e30)}));
+  stack.rotaries.push_back(
+      read_sliding_rotary(config, {.head_size = stack.layers.front().self_attention.head_size,
+                                   .base = rotary_base(config, olmo_relative.rotary_base)}));
   for (std::size_t i = 0; i < stack.layers.size(); ++i)
     if (sliding[i]) {
       stack.layers[i].self_attention.window = window;

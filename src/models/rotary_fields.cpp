@@ -12,17 +12,26 @@ namespace {
 
 // The object with the scaling of base and frequencies: rope_parameters, for one kind of layer if it
 // distinguishes kinds; or rope_scaling; empty if there is none.
-Fields scaling_fields(const Fields& config, std::string_view layers) {
-  const auto object = [&](const Json& all, const char* name) {
+struct ScalingFields {
+  Fields fields;
+  bool newer;  // rope_parameters, which has every setting in it
+};
+
+ScalingFields scaling_fields(const Fields& config, std::string_view layers) {
+  const auto object = [&](const Json& all, const std::string& name) {
     const auto found = all.find(name);
     return found != all.end() && !found->is_null() ? *found : Json::object();
   };
   Json fields = object(config.json(), "rope_parameters");
-  if (!layers.empty() && fields.is_object() && fields.contains(std::string(layers)))
-    fields = object(fields, std::string(layers).c_str());
+  const std::string kind(layers.empty() ? "full_attention" : layers);
+  if (fields.is_object() && fields.contains(kind)) fields = object(fields, kind);
   const bool newer = !fields.empty();
   if (!newer) fields = object(config.json(), "rope_scaling");
-  return {fields, config.source() + (newer ? ": rope_parameters" : ": rope_scaling")};
+  return {{fields, config.source() + (newer ? ": rope_parameters" : ": rope_scaling")}, newer};
+}
+
+double read_base(const Fields& config, const Fields& fields, double usual) {
+  return fields.number({"rope_theta"}, config.number({"rope_theta"}, usual, 1e-3, 1e30), 1e-3, 1e30);
 }
 
 // The inputs of every kind of scaling.
@@ -30,7 +39,8 @@ struct Scaling {
   const Fields& fields;
   double base;
   std::int64_t positions;                // of the model
-  std::optional<std::int64_t> original;  // length before extension to longer texts, from config.json
+  std::optional<std::int64_t> original;  // length before extension to longer texts
+  bool newer;                            // as in ScalingFields
   RotarySpec& spec;
 
   double factor() const { return fields.number({"factor"}, {}, 1e-6, 1e6); }
@@ -90,8 +100,9 @@ std::vector<float> divided(const Scaling& s, const char* name) {
 
 void scale_by_longrope(const Scaling& s) {
   const std::int64_t original = s.original.value_or(s.positions);
-  const double factor = s.original ? static_cast<double>(s.positions) / static_cast<double>(original)
-                                   : s.fields.number({"factor"}, 1);
+  // rope_scaling's own factor counts only if the original length is unknown.
+  const double ratio = static_cast<double>(s.positions) / static_cast<double>(original);
+  const double factor = s.original && !s.newer ? ratio : s.fields.number({"factor"}, ratio);
   s.spec.factor = s.fields.number(
       {"attention_factor"},
       factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(static_cast<double>(original))));
@@ -129,10 +140,9 @@ RotarySpec unscaled_rotary(const RotaryDefaults& defaults) {
 }
 
 RotarySpec read_rotary(const Fields& config, const RotaryDefaults& given, std::string_view layers) {
-  const Fields fields = scaling_fields(config, layers);
+  const auto [fields, newer] = scaling_fields(config, layers);
   RotaryDefaults defaults = given;
-  defaults.base =
-      fields.number({"rope_theta"}, config.number({"rope_theta"}, given.base, 1e-3, 1e30), 1e-3, 1e30);
+  defaults.base = read_base(config, fields, given.base);
   defaults.part = fields.number({"partial_rotary_factor"},
                                 config.number({"partial_rotary_factor"}, given.part, 0, 1), 0, 1);
   RotarySpec spec = unscaled_rotary(defaults);
@@ -140,8 +150,10 @@ RotarySpec read_rotary(const Fields& config, const RotaryDefaults& given, std::s
     fail("{}: expected an even number of rotated elements among a head's {}, found {}", config.source(),
          given.head_size, spec.size);
   const std::string kind = fields.json().empty() ? "default" : fields.text({"rope_type", "type"}, "default");
-  const Scaling scaling{fields, defaults.base, given.positions,
-                        config.maybe_integer({"original_max_position_embeddings"}, 1), spec};
+  auto original = config.maybe_integer({"original_max_position_embeddings"}, 1);
+  if (newer && fields.has({"original_max_position_embeddings"}))
+    original = fields.integer({"original_max_position_embeddings"});
+  const Scaling scaling{fields, defaults.base, given.positions, original, newer, spec};
   if (kind == "linear")
     scale_linearly(scaling);
   else if (kind == "dynamic")
@@ -156,6 +168,17 @@ RotarySpec read_rotary(const Fields& config, const RotaryDefaults& given, std::s
     fail("{}: rope_type: expected default, linear, dynamic, yarn, longrope or llama3, found \"{}\"",
          fields.source(), kind);
   return spec;
+}
+
+double rotary_base(const Fields& config, double usual) {
+  return read_base(config, scaling_fields(config, {}).fields, usual);
+}
+
+RotarySpec read_sliding_rotary(const Fields& config, const RotaryDefaults& defaults) {
+  const auto newer = config.json().find("rope_parameters");
+  if (newer != config.json().end() && newer->is_object() && newer->contains("sliding_attention"))
+    return read_rotary(config, defaults, "sliding_attention");
+  return unscaled_rotary(defaults);
 }
 
 }  // namespace attend

@@ -14,10 +14,15 @@ struct RotaryDefaults {
 };
 
 // Reads rope_theta, partial_rotary_factor and rope_scaling, or transformers 5's rope_parameters, which holds
-// all of them. If that distinguishes kinds of layers ("full_attention"), reads the object for `layers`. An
-// Error for an unknown kind of scaling.
+// all of them. If that distinguishes kinds of layers, reads the object for `layers` ("full_attention" if that
+// is empty). An Error for an unknown kind of scaling.
 RotarySpec read_rotary(const Fields& config, const RotaryDefaults& defaults, std::string_view layers = {});
-// The same without scaling.
+// The same for layers with a window, if these are never scaled: `defaults` as they are, unless
+// rope_parameters has an object for them.
+RotarySpec read_sliding_rotary(const Fields& config, const RotaryDefaults& defaults);
+// rope_theta, from where read_rotary finds it.
+double rotary_base(const Fields& config, double usual);
+// Without scaling.
 RotarySpec unscaled_rotary(const RotaryDefaults& defaults);
 
 }  // namespace attend

@@ -2,6 +2,8 @@
 #include "expect_error.h"
 #include "models/family.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 namespace attend {
@@ -82,6 +84,48 @@ TEST(FamilyFields, ModernBertHasTwoKindsOfLayers) {
                  {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", 10000.0}}}}}});
   for (std::size_t i = 0; i < 2; ++i)
     EXPECT_EQ(newer.encoder->rotaries[i].frequencies, model.encoder->rotaries[i].frequencies);
+  // It also lists the kind of each layer.
+  const Json kinds = {"full_attention", "sliding_attention", "full_attention", "sliding_attention"};
+  const ModelSpec listed =
+      spec_of("modernbert", "ModernBertModel", {{"num_hidden_layers", 4}, {"layer_types", kinds}});
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(listed.encoder->layers[i].self_attention.window, i % 2 == 0 ? 0 : 65) << i;
+}
+
+// Only layers with full attention are scaled; transformers 5 stores the base with the scaling.
+TEST(FamilyFields, Olmo3ScalesLayersWithoutWindow) {
+  const auto rotaries_of = [](const Json& more) {
+    return spec_of("olmo3", "Olmo3Model", more).decoder->rotaries;
+  };
+  const auto rotaries =
+      rotaries_of({{"rope_theta", 500000.0}, {"rope_scaling", {{"rope_type", "linear"}, {"factor", 8.0}}}});
+  EXPECT_FLOAT_EQ(rotaries[0].frequencies[0], 0.125F);
+  EXPECT_EQ(rotaries[1].frequencies[0], 1);
+  const Json scaled = {{"rope_type", "linear"}, {"factor", 8.0}, {"rope_theta", 500000.0}},
+             plain = {{"rope_type", "default"}, {"rope_theta", 500000.0}};
+  for (const Json& newer : {scaled, Json{{"full_attention", scaled}, {"sliding_attention", plain}}}) {
+    const auto same = rotaries_of({{"rope_theta", nullptr}, {"rope_parameters", newer}});
+    for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(same[i].frequencies, rotaries[i].frequencies) << newer;
+  }
+}
+
+// transformers 4 stores the length before extension beside rope_scaling, 5 in rope_parameters.
+TEST(FamilyFields, LongRopeKnowsItsOriginalLength) {
+  const Json factors = {{"short_factor", Json(32, 1.0)}, {"long_factor", Json(32, 4.0)}};
+  const auto rotary_of = [&](const Json& more, const char* object, Json kind) {
+    kind.update(factors);
+    Json config = {{"max_position_embeddings", 4096}, {object, kind}};
+    config.update(more);
+    return spec_of("llama", "LlamaModel", config).decoder->rotaries.front();
+  };
+  const RotarySpec older = rotary_of({{"original_max_position_embeddings", 1024}}, "rope_scaling",
+                                     {{"rope_type", "longrope"}, {"factor", 32.0}});
+  EXPECT_EQ(older.short_length, 1024);
+  EXPECT_DOUBLE_EQ(older.factor, std::sqrt(1.2));  // 1 + log 4 / log 1024
+  const RotarySpec newer = rotary_of(Json::object(), "rope_parameters",
+                                     {{"rope_type", "longrope"}, {"original_max_position_embeddings", 1024}});
+  EXPECT_EQ(newer.short_length, 1024);
+  EXPECT_DOUBLE_EQ(newer.factor, older.factor);
 }
 
 }  // namespace
