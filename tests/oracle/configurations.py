@@ -20,6 +20,7 @@ from typing import Any
 import torch
 import transformers
 from transformers.activations import ACT2CLS
+from transformers.modeling_utils import no_init_weights
 
 from models import PART_OF_HEADS, head_class, randomize
 
@@ -301,7 +302,7 @@ OWN: dict[str, dict[str, Rule]] = {
     },
     "stablelm": LLAMA | {
         "partial_rotary_factor": pick(0.5, 0.25), "use_qkv_bias": flag, "use_parallel_residual": flag,
-        "qk_layernorm": pick(False), "hidden_dropout": dropout,
+        "qk_layernorm": flag, "hidden_dropout": dropout,
     },
     "starcoder2": LLAMA | {
         "norm_epsilon": epsilon, "sliding_window": pick(None, 2, 5), "use_bias": flag, "residual_dropout": dropout,
@@ -527,12 +528,21 @@ def draw_composed(family: str, draw: Draw) -> Fields:
     }  # fmt: skip
 
 
+def fresh_model(head: str, config: transformers.PretrainedConfig) -> transformers.PreTrainedModel:
+    if config.model_type != "stablelm":
+        return head_class(head)(config)
+    with no_init_weights():  # the original cannot initialize its norms of queries and keys, only load them
+        model = head_class(head)(config)
+    model.tie_weights()
+    return model
+
+
 def make_configuration(family: str, head: str, seed: int, directory: Path, **weights: Any) -> Fields:
     """Writes a model of random fields; returns them. Raises what the original raises where it has none of this kind."""
     draw = Draw(f"{family} {head} {seed}")
     fields = draw_composed(family, draw) if family in COMPOSED else draw_fields(family, head, draw)
     config = CLASSES[family](**copy.deepcopy(fields))
-    model = head_class(head)(config)
+    model = fresh_model(head, config)
     randomize(model, torch.Generator().manual_seed(seed), **weights)
     try:
         model.save_pretrained(directory, safe_serialization=True)

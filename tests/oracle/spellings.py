@@ -111,22 +111,33 @@ def respell(directory: Path, other: Path, draw: Draw) -> list[str]:
 
 def as_newer_config(config: dict[str, Any]) -> dict[str, Any] | None:
     """The same as transformers 5 writes it, which transformers 4 cannot read: rope_parameters, of each kind of layers where
-    these differ. None if the config says nothing of it, or if that is not known."""
-    if "rope_theta" not in config or config["model_type"] in ("olmo3", "falcon", "gpt_neox"):
+    these differ. None if the config says nothing of it."""
+    newer = {name: value for name, value in config.items() if name not in OLDER_ROTARY}
+    bases = [config[name] for name in ("rotary_emb_base", "rope_theta", "global_rope_theta") if name in config]
+    if not bases:
         return None
-    newer = {name: value for name, value in config.items() if name not in ("rope_theta", "rope_scaling", "rope_local_base_freq")}
     scaling = dict(config.get("rope_scaling") or {})
     kind = scaling.pop("type", None)
-    rotary = {"rope_theta": config["rope_theta"], "rope_type": scaling.pop("rope_type", kind) or "default"} | scaling
-    if "partial_rotary_factor" in newer:
-        rotary["partial_rotary_factor"] = newer.pop("partial_rotary_factor")
-    if "rope_local_base_freq" in config:
-        local = {"rope_theta": config["rope_local_base_freq"], "rope_type": "default"}
-        rotary = {"full_attention": rotary, "sliding_attention": local}
+    rotary = {"rope_theta": bases[0], "rope_type": scaling.pop("rope_type", kind) or "default"} | scaling
+    if any(name in config for name in ("rotary_pct", "partial_rotary_factor")):
+        rotary["partial_rotary_factor"] = config.get("rotary_pct", config.get("partial_rotary_factor"))
+    if rotary["rope_type"] == "longrope" and "original_max_position_embeddings" in config:
+        rotary["original_max_position_embeddings"] = newer.pop("original_max_position_embeddings")
+        rotary.pop("factor", None)
+    if "rope_local_base_freq" in config or "local_rope_theta" in config:
+        base = config.get("rope_local_base_freq", config.get("local_rope_theta")) or bases[0]
+        rotary = {"full_attention": rotary, "sliding_attention": {"rope_theta": base, "rope_type": "default"}}
+    if "global_attn_every_n_layers" in config:
+        every, count = newer.pop("global_attn_every_n_layers"), config["num_hidden_layers"]
+        newer["layer_types"] = ["sliding_attention" if i % every else "full_attention" for i in range(count)]
     newer["rope_parameters"] = rotary
     if "torch_dtype" in newer:
         newer["dtype"] = newer.pop("torch_dtype")
     return newer
+
+
+OLDER_ROTARY = ("rope_theta", "rope_scaling", "partial_rotary_factor", "rope_local_base_freq", "rotary_emb_base", "rotary_pct",
+                "global_rope_theta", "local_rope_theta")  # fmt: skip
 
 
 def main() -> None:
