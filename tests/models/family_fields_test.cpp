@@ -122,7 +122,7 @@ TEST(FamilyFields, LongRopeKnowsItsOriginalLength) {
                                      {{"rope_type", "longrope"}, {"factor", 32.0}});
   EXPECT_EQ(older.short_length, 1024);
   EXPECT_DOUBLE_EQ(older.factor, std::sqrt(1.2));  // 1 + log 4 / log 1024
-  const RotarySpec newer = rotary_of({}, "rope_parameters",
+  const RotarySpec newer = rotary_of(Json::object(), "rope_parameters",
                                      {{"rope_type", "longrope"}, {"original_max_position_embeddings", 1024}});
   EXPECT_EQ(newer.short_length, 1024);
   EXPECT_DOUBLE_EQ(newer.factor, older.factor);
