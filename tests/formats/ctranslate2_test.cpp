@@ -7,6 +7,7 @@
 #include "formats/ctranslate2_model.h"
 #include "formats/inspection.h"
 #include "formats/model_directory.h"
+#include "formats/safetensors.h"
 #include "temporary_directory.h"
 #include "test_data.h"
 

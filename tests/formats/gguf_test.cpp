@@ -11,6 +11,7 @@
 #include "formats/gguf_parts.h"
 #include "formats/gguf_writer.h"
 #include "formats/model_directory.h"
+#include "formats/safetensors.h"
 #include "temporary_directory.h"
 #include "test_data.h"
 

@@ -1,5 +1,6 @@
 #include "formats/inspection.h"
 
+#include "formats/safetensors.h"
 #include "temporary_directory.h"
 
 #include <limits>
