@@ -21,7 +21,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 SPECIAL = ["<pad>", "<unk>", "<|im_start|>", "<|im_end|>"]
-WORDS = "yes no query: document: red fox river the Judge system user assistant <Query>: <Document>: <Instruct>: <think> . search web".split() + ["\n"]
+WORDS = "yes no query: document: red fox river the Judge system user assistant . search web".split()
+WORDS += ["<Query>:", "<Document>:", "<Instruct>:", "<think>", "\n"]
 TEMPLATE = """{%- set system = messages | selectattr("role", "eq", "system") | map(attribute="content") | first -%}
 <|im_start|>system
 {{ system | default("Judge the document.", true) }}<|im_end|>
@@ -48,8 +49,9 @@ def tokenizer_files(max_length: int) -> Json:
         for i, name in enumerate(SPECIAL)
     ]
     words = {"type": "WordLevel", "unk_token": "<unk>", "vocab": {word: i for i, word in enumerate(SPECIAL + WORDS)}}
+    pieces = {"type": "Sequence", "pretokenizers": [split(" ", "Removed"), split("\n", "Isolated")]}
     tokenizer = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added, "normalizer": None,
-                 "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split(" ", "Removed"), split("\n", "Isolated")]}, "post_processor": None, "decoder": None, "model": words}  # fmt: skip
+                 "pre_tokenizer": pieces, "post_processor": None, "decoder": None, "model": words}  # fmt: skip
     config = {"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": "<pad>", "unk_token": "<unk>", "eos_token": "<|im_end|>",
               "model_max_length": max_length, "padding_side": "left"}  # fmt: skip
     return {"tokenizer.json": tokenizer, "tokenizer_config.json": config}

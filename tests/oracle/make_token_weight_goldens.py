@@ -44,7 +44,8 @@ def write(directory: Path, body: str, files: Json) -> None:
 
 def splade(directory: Path, transformer: str, pooling: Json) -> Json:
     modules = [{"idx": 0, "name": "0", "path": "", "type": f"sentence_transformers.{transformer}"},
-               {"idx": 1, "name": "1", "path": "1_SpladePooling", "type": "sentence_transformers.sparse_encoder.models.SpladePooling"}]  # fmt: skip
+               {"idx": 1, "name": "1", "path": "1_SpladePooling",
+                "type": "sentence_transformers.sparse_encoder.models.SpladePooling"}]  # fmt: skip
     files = tokenizer_files() | {"modules.json": modules, "1_SpladePooling/config.json": pooling}
     files["config_sentence_transformers.json"] = {"model_type": "SparseEncoder", "prompts": {"query": "query: ", "document": ""}}
     files["sentence_bert_config.json"] = {"max_seq_length": 10, "do_lower_case": False}

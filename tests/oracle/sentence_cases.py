@@ -175,7 +175,8 @@ def embedder_cases(prompts: dict[str, str], roles: list[Call]) -> list[Case]:
     instruct = {settings: {"prompts": {"query": "the topic : a b c \nquery: ", "document": ""}}}
     return [
         Case("EmbeddingGemma", "gemma3-both-ways", modules=["Transformer", "Pooling", "Dense", "Dense", "Normalize"],
-             files={settings: {"prompts": prompts}, "2_Dense/config.json": dense(12, 20), "3_Dense/config.json": dense(20, 12)}, calls=sized),
+             files={settings: {"prompts": prompts}, "2_Dense/config.json": dense(12, 20), "3_Dense/config.json": dense(20, 12)},
+             calls=sized),
         Case("Qwen3-Embedding", "qwen3", modules=["Transformer", "Pooling", "Normalize"],
              files=left | instruct | {pooling: {"pooling_mode": "lasttoken"}}, calls=sized[:3] + sized[-1:]),
         Case("E5-mistral", "mistral", modules=["Transformer", "Pooling", "Normalize"],
