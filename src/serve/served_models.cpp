@@ -164,9 +164,16 @@ ServedModels::Model ServedModels::base(const std::string& name) const {
   refuse_name(wanted, models, bases);
 }
 
+// The others do not wait, because they would keep the worker threads that all requests need.
+std::unique_lock<std::mutex> ServedModels::begin_change() {
+  std::unique_lock lock(changing_, std::try_to_lock);
+  if (!lock) refuse(429, "another adapter is being loaded or unloaded: come again later");
+  return lock;
+}
+
 void ServedModels::load_adapter(const std::string& model, const std::string& name,
                                 const std::filesystem::path& directory, std::size_t max_adapters) {
-  const std::lock_guard lock(changing_);
+  const auto change = begin_change();
   const Model before = base(model);
   const auto has_name = [&](const NamedModel& named) { return is_called(named, name); };
   const std::vector<Model> models = all();
@@ -187,7 +194,7 @@ void ServedModels::load_adapter(const std::string& model, const std::string& nam
 }
 
 void ServedModels::unload_adapter(const std::string& name) {
-  const std::lock_guard lock(changing_);
+  const auto change = begin_change();
   std::vector<std::string> known;
   for (const Model& before : all()) {
     const std::vector<std::string>& adapters = before->adapters();

@@ -34,7 +34,7 @@ class ServedModels {
 
   // Requests that come later may name the adapter. `model`: the name of its base; empty: the only model.
   // Refuses a name that is taken, an adapter that does not suit the model, and more than `max_adapters` of
-  // one model.
+  // one model. While another change is being made, it refuses with 429.
   void load_adapter(const std::string& model, const std::string& name, const std::filesystem::path& directory,
                     std::size_t max_adapters);
   // Requests in flight keep it. Refuses a name that no adapter has.
@@ -47,6 +47,7 @@ class ServedModels {
   [[noreturn]] void refuse_name(const std::string& name, const std::vector<Model>& loaded,
                                 const std::vector<std::string>& known) const;
   Model base(const std::string& name) const;
+  std::unique_lock<std::mutex> begin_change();
   void replace(const Model& before, const NamedModel& after);
   void clean(const std::stop_token& stop);
 

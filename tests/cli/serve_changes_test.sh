@@ -24,7 +24,7 @@ ln -s "$work/gpt2" adapters/outside
 mkdir adapters/link && ln -s /etc/hostname adapters/link/adapter_config.json
 
 python3 - <<'PYTHON'
-import json, subprocess, threading, time
+import json, os, shutil, subprocess, threading, time
 from server import Server, attend, equal, fail
 
 LOAD, UNLOAD, TEXT = "/v1/load_lora_adapter", "/v1/unload_lora_adapter", "/v1/completions"
@@ -108,6 +108,34 @@ def adapters(server):
     equal("models", names(server), ["gpt2", "y", "z", "bert"])
 
 
+def one_change_at_a_time(server):
+    """An adapter whose configuration is a pipe loads for as long as the test likes; that stops nobody else."""
+    shutil.copytree("adapters/a1", "adapters/late")
+    shutil.copy("adapters/a1/adapter_config.json", "config")
+    os.remove("adapters/late/adapter_config.json")
+    os.mkfifo("adapters/late/adapter_config.json")
+    server.post(UNLOAD, lora_name="z")
+    found = []
+    load = lambda: found.append(server.ask("POST", LOAD, dict(lora_name="late", lora_path="late", model="gpt2"))[0])  # noqa: E731
+    threads = [threading.Thread(target=load) for _ in range(40)]
+    for each in threads:
+        each.start()
+    for each in range(300):
+        if len(found) == 39:
+            break
+        time.sleep(0.1)
+    equal("the others", found, [429] * 39)
+    server.post(TEXT, **ASK, model="y")
+    server.refused(429, UNLOAD, dict(lora_name="y"), "come again later")
+    with open("adapters/late/adapter_config.json", "w") as pipe:
+        os.replace("config", "adapters/late/adapter_config.json")
+        pipe.write(open("adapters/late/adapter_config.json").read())
+    for each in threads:
+        each.join()
+    equal("the first", found[39:], [200])
+    equal("models", names(server), ["gpt2", "y", "late", "bert"])
+
+
 def explanations(server):
     subprocess.run([attend, "explain", "gpt2", "the lamp", "--json", "out", "--quiet"], check=True)
     expected, found = json.load(open("out")), server.post("/v1/explain", model="gpt2", text="the lamp")
@@ -166,6 +194,7 @@ def limits():
 
 server = Server("gpt2", "bert", "--allow-adapter-loading", "adapters", "--max-adapters", "2")
 adapters(server)
+one_change_at_a_time(server)
 explanations(server)
 server.end()
 limits()

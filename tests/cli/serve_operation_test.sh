@@ -40,8 +40,11 @@ def while_models_load():
     os.mkfifo("late/config.json")
     server = Server("gpt2", "late", "--socket", "early.sock", waits=False)
     for _ in range(600):
-        if os.path.exists("early.sock") and server.ask("POST", "/v1/completions", dict(ASK, model="gpt2"))[0] == 200:
-            break  # the first model is there
+        try:
+            if server.ask("POST", "/v1/completions", dict(ASK, model="gpt2"))[0] == 200:
+                break  # the first model is there
+        except OSError:
+            pass  # it does not listen yet
         time.sleep(0.1)
     equal("health", server.ask("GET", "/health")[0], 200)
     server.refused(503, "/v1/completions", dict(ASK, model="late"), "late is not loaded yet")
