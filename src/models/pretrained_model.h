@@ -64,7 +64,7 @@ class PretrainedModel {
   // Random weights from `seed`.
   static PretrainedModel fresh(const Fields& config, std::uint64_t seed);
 
-  // Writes config.json, generation_config.json if there is one, and model.safetensors, each complete or not
+  // Writes config.json, generation_config.json if there is one, and model.safetensors, each completely or not
   // at all. Creates the directory if it is missing.
   void save(const std::filesystem::path& directory, ScalarType type = kFloat) const;
   // Only config.json and generation_config.json.
