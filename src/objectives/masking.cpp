@@ -35,8 +35,8 @@ std::size_t harmonic(std::int64_t most, Random& random) {
   return static_cast<std::size_t>(most);
 }
 
-// By id: special tokens cannot come from a text. An encoding of the empty text shows those of the frame; the
-// others have a role.
+// By id: whether a token is special and so cannot come from a text. An encoding of the empty text shows the
+// frame's tokens; the others have a role.
 std::vector<bool> special_tokens(const Setting& setting) {
   const Tokenizer& tokenizer = *setting.tokenizers.source;
   std::vector<bool> special(tokenizer.vocabulary_size());
