@@ -25,7 +25,7 @@ std::vector<bool> continuing_tokens(const Tokenizer& tokenizer) {
   return continues;
 }
 
-// n in 1 .. most with a probability proportional to 1 / n.
+// n in 1 .. `most` with a probability proportional to 1 / n.
 std::size_t harmonic(std::int64_t most, Random& random) {
   double sum = 0;
   for (std::int64_t n = 1; n <= most; ++n) sum += 1 / static_cast<double>(n);
