@@ -32,7 +32,7 @@ struct Embedder::State {
   std::unique_ptr<SentenceModules> modules;
   bool gives_types;
   std::size_t max_length;         // tokens of a text
-  std::set<TokenId> special_ids;  // where pooling leaves prompts out
+  std::set<TokenId> special_ids;  // used when pooling leaves prompts out
 
   State(const ModelDirectory& files, const EmbedderOptions& options)
       : model(PretrainedModel::load(files, {.architecture = body_of(files)})),
@@ -127,7 +127,7 @@ struct Embedder::State {
     return ends ? count - 1 : count;
   }
 
-  // Error for one that vectors cannot be cut to.
+  // Throws Error for a size to which vectors cannot be truncated.
   std::int64_t dimensions(const EmbedOptions& options) const {
     const std::int64_t size = modules->size();
     if (!options.dimensions) return std::min(size, directory.dimensions.value_or(size));
@@ -146,13 +146,13 @@ struct Embedder::State {
     }
     TokenBatch tokens = TokenBatch::from(ids);
     if (has_segments()) tokens.types = ops::tensor(types, kLong);
-    // GPT's look types up among the tokens, so that there type 0 is not none.
+    // GPT's look types up among the tokens, so there type 0 differs from no type.
     if (gives_types && stack()->spec().embeddings.types_are_tokens)
       tokens.types = ops::zeros_like(tokens.ids);
     return tokens;
   }
 
-  // The hidden states of these texts, [T, d]. The model does not see texts without tokens, which come last.
+  // The hidden states of these texts, [T, d]. Texts without tokens come last and are not passed to the model.
   Tensor hidden_states(Transformer network, const std::vector<Encoding>& encoded,
                        std::span<const std::size_t> numbers, std::optional<std::int64_t> adapter) const {
     while (!numbers.empty() && encoded[numbers.back()].ids.empty())
