@@ -1,5 +1,5 @@
-// A directory with a small model whose tokens are letters of words ("a", "##b"), and what an objective needs
-// from it.
+// A directory with a small model whose tokens are letters of words ("a", "##b"), and the inputs of an
+// objective that come from it.
 #pragma once
 
 #include "formats/json.h"
@@ -63,7 +63,7 @@ inline std::filesystem::path write_letter_model(const TemporaryDirectory& direct
   return path;
 }
 
-// Random words of one to `most` letters.
+// Random words of one to `max` letters.
 inline std::string random_sentence(Random& random, std::int64_t words, std::uint64_t most = 1) {
   std::string text;
   for (std::int64_t i = 0; i < words; ++i) {
