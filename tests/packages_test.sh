@@ -5,8 +5,9 @@
 # program or library contains torch.
 #   make package && sudo tests/packages_test.sh build/release/packages
 # Not part of `make test`: it needs root, and downloads 100 MB from Debian's servers (plus debootstrap, if it
-# is not installed). ATTEND_MIRROR=URL Debian's archive; where this machine's apt has its packages from
-# ATTEND_ROOT=FOLDER the root is made there and stays; else in a folder that is removed
+# is not installed).
+# ATTEND_MIRROR=URL      Debian's archive; default: the source of this machine's apt
+# ATTEND_ROOT=FOLDER     the root is made there and kept; default: a folder that is removed
 set -euo pipefail
 packages=$(realpath "${1:?usage: tests/packages_test.sh FOLDER-OF-PACKAGES}")
 cd "$(dirname "$0")/.."

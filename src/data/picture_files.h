@@ -17,14 +17,12 @@ namespace attend {
 class PictureFiles {
  public:
   // - A folder with one folder of pictures (vision/image.h) per class, whose name is the label; or a folder
-  // of
-  //   pictures without labels. Files are sorted by name.
+  //   of pictures without labels. Files are sorted by name.
   // - IDX (yann.lecun.com/exdb/mnist): the images' file (NAME-images-idx3-ubyte) or its folder, with the
   //   labels (NAME-labels-idx1-ubyte) in the same folder; if a folder has two such pairs (train, t10k), name
   //   the file. Labels are "0", "1"...; grey becomes three equal channels.
   // - A table of paths and labels (columns image and label; without a header in this order). Paths are
-  // relative
-  //   to the table's folder; rows whose file is missing are bad (bad_rows.h).
+  //   relative to the table's folder; rows whose file is missing are bad (bad_rows.h).
   explicit PictureFiles(const std::filesystem::path& path, const TableOptions& options = {});
 
   std::int64_t count() const { return static_cast<std::int64_t>(label_ids_.size()); }

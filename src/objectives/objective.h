@@ -1,11 +1,10 @@
-// What a model is trained to do: examples become batches, batches become losses.
+// Training objectives: examples become batches, batches become losses.
 //
 // A file per objective, a line in registry.cpp. Three ideas hold them together:
 // - A batch depends only on (seed, epoch, indices of its examples). It is made on a separate thread, ahead
 //   of the model, and a resumed run makes the same batches.
 // - A loss is a sum over labels, term by term, and the batch knows how many labels each term has. The loop
-// divides
-//   every term by its count over the whole step, however many batches and processes share it.
+//   divides every term by its count over the whole step, for any number of batches and processes.
 // - Validation measures what the loss has computed anyway: its scores go to a Meter.
 #pragma once
 

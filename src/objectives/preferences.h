@@ -6,8 +6,8 @@
 //   (cDPO);
 // - robust: the same without its bias (Chowdhury et al. 2024, arXiv:2403.00409);
 // - hinge: max(0, 1 - d) (Zhao et al. 2023, arXiv:2305.10425);
-// - ipo: (d / beta - 1 / (2 beta))^2 of rewards per token (Azar et al. 2023, arXiv:2310.12036). The reference
-// is a separate model (Trainee::reference), or the model without its adapter.
+// - ipo: (d / beta - 1 / (2 beta))^2 of rewards per token (Azar et al. 2023, arXiv:2310.12036).
+// The reference is a separate model (Trainee::reference), or the model without its adapter.
 #pragma once
 
 #include "objectives/taught_text.h"

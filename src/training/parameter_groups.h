@@ -12,10 +12,10 @@ NamedTensors named_parameters(const Module& network);
 
 struct ParameterGroupOptions {
   // The frozen tensors; each entry is one of
-  //   embeddings and everything else before the first layer or shared by all layers (patches, distances)
-  //   encoder, decoder layers.A-B or layers.A, counted from 0, of both stacks; encoder.layers.A-B of one
-  //   all-but-head everything except the layers that compute scores from hidden states; a pooler is not a
-  //   head
+  //   embeddings    and everything else before the first layer or shared by all layers (patches, distances)
+  //   encoder, decoder
+  //   layers.A-B    or layers.A, counted from 0, of both stacks; encoder.layers.A-B of one
+  //   all-but-head  everything except the layers that compute scores; a pooler is not a head
   // or a regular expression of whole names: ".*\.self_attention\..*".
   std::vector<std::string> frozen = {};
   // The rate of a layer is multiplied by layer_decay^(1 + layers above it in its stack), that of embeddings
