@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What an operator of a server relies on: keys, ids of requests and logs, TLS, a Unix socket, a configuration file, and an
-# end in bounded time.
+# Features for the operator of a server: keys, ids of requests and logs, TLS, a Unix socket, a configuration
+# file, and a shutdown in bounded time.
 set -euo pipefail
 attend=$(realpath "${ATTEND:-build/release/attend}")
 export ATTEND=$attend PYTHONPATH=$(realpath tests/cli) PYTHONDONTWRITEBYTECODE=1
@@ -72,7 +72,7 @@ def ways_to_listen():
     equal("a second server", (second.returncode, "another program listens there" in second.stderr), (1, True))
     server.process.kill()
     server.process.wait()
-    server = Server("gpt2", "--socket", "here.sock")  # the file of one that was killed
+    server = Server("gpt2", "--socket", "here.sock")  # the socket file of a killed server
     server.end()
     equal("the file is gone", os.path.exists("here.sock"), False)
     for options, words in [(["--tls-key", "key.pem"], "expected both"), (["--socket", "x" * 200], "at most"),

@@ -17,7 +17,7 @@ class Server:
     """attend serve on a port that was free."""
 
     def __init__(self, *options, **environment):
-        atexit.register(lambda: self.process.kill())  # however this test ends
+        atexit.register(lambda: self.process.kill())  # at any end of this test
         place = [] if "--socket" in options else ["--port", "0"]
         self.process = subprocess.Popen([attend, "serve", *options, *place], stderr=subprocess.PIPE, text=True,
                                         env={**os.environ, **environment})  # fmt: skip
