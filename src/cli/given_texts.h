@@ -1,4 +1,4 @@
-// The texts that a verb is given: arguments, or lines of standard input, some of which may be bad.
+// The texts of a verb: arguments, or lines of standard input; some may be bad.
 #pragma once
 
 #include "base/error.h"

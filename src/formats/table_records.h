@@ -23,8 +23,8 @@ class RecordReader {
  public:
   enum class Form { tsv, csv };
 
-  // Reads only when asked, so that rows of a pipe are available as soon as they are written. `source` names
-  // it in errors.
+  // Reads only on demand, so that rows of a pipe are available as soon as they are written. `source` names it
+  // in errors.
   RecordReader(std::istream& in, Form form, std::string source);
 
   // The next row; none at the end. An Error for a quote that is closed before the field's end (the following

@@ -1,4 +1,4 @@
-// Texts of which a model learns to write only some parts: the assistant's words in a conversation, or the
+// Texts in which a model learns to write only some parts: the assistant's words in a conversation, or the
 // answer after a prompt.
 #pragma once
 

@@ -89,7 +89,7 @@ class ServedModel {
   std::shared_ptr<TextFigures> figures_;
   WaitingRoom waiting_room_;
   std::mutex making_;
-  // Once somebody asks for them.
+  // Made on first use.
   std::optional<Embedder> embedder_;
   std::optional<TextScorer> scorer_;
   std::optional<TokenNames> token_names_;

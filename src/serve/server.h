@@ -18,7 +18,7 @@ struct ServerOptions {
   std::string socket;                    // a file, instead of host and port: a Unix socket
   std::string certificate, private_key;  // PEM files; with them it uses TLS
   std::vector<std::string>
-      keys;  // of which every request has to show one, but for open endpoints; empty: none
+      keys;  // every request needs one of them, except to open endpoints; empty: no key needed
   std::vector<std::string> origins;  // of pages that may ask from a browser; "*": all
   std::size_t connections = 10000;   // at a time; more are told to come later
   std::size_t requests = 1024;       // that are worked on or wait; more are told to come later
