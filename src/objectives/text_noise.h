@@ -29,7 +29,7 @@ void mask_tokens(std::vector<TokenId>& text, TokenId mask, double rate, Random& 
 // Rotates the text to start at a random token; the tokens before it come last.
 void rotate_text(std::vector<TokenId>& text, Random& random);
 
-// A sample of the Poisson distribution with this mean, at most `max`.
+// A sample of the Poisson distribution with this mean, at most `most`.
 std::int64_t draw_poisson(double mean, std::int64_t most, Random& random);
 
 }  // namespace attend

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Files may grow to `max` bytes, as on a full disk: beyond that, write() fails instead of raising SIGXFSZ.
+// Files may grow to `most` bytes, as on a full disk: beyond that, write() fails instead of raising SIGXFSZ.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t most) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

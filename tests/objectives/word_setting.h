@@ -63,7 +63,7 @@ inline std::filesystem::path write_letter_model(const TemporaryDirectory& direct
   return path;
 }
 
-// Random words of one to `max` letters.
+// Random words of one to `most` letters.
 inline std::string random_sentence(Random& random, std::int64_t words, std::uint64_t most = 1) {
   std::string text;
   for (std::int64_t i = 0; i < words; ++i) {
