@@ -55,10 +55,10 @@ void Response::end(std::size_t, const QueueResult& result) try {
   else
     pipe()->end(written(whole(&made, result.prompt_tokens)));
 } catch (...) {
-  fail_with(std::current_exception());  // or the client would wait for ever
+  fail_with(std::current_exception());  // otherwise the client would wait forever
 }
 
-// What has not been sent yet: the last letters, or of a beam search all.
+// The unsent rest: the last letters, or in a beam search the whole text.
 void Response::end_stream(const GeneratedText& made, std::size_t prompt_tokens) {
   if (made.text.starts_with(text_) && (made.text.size() > text_.size() || made.calls.empty()))
     say_text(made.text.substr(text_.size()));
@@ -101,7 +101,7 @@ void Response::say_text(const std::string& more) {
     say("response.content_part.added", text_place({{"part", text_part("")}}));
   }
   text_ += more;
-  if (!more.empty() && !text_ended_)  // after a call it is only in the whole response
+  if (!more.empty() && !text_ended_)  // after a call, text is only in the complete response
     say("response.output_text.delta", text_place({{"delta", more}, {"logprobs", Json::array()}}));
 }
 

@@ -8,7 +8,7 @@
 
 namespace attend::serve {
 
-// Its output is a list of items: a message, and calls of tools. Brought by the queue's thread.
+// Its output is a list of items: a message, and tool calls. Called by the queue's thread.
 class Response : public TextReader {
  public:
   Response(const Asked& asked, const Fields& body, const Wishes& wishes);
@@ -18,7 +18,7 @@ class Response : public TextReader {
 
  private:
   struct Call {
-    ToolCall call;  // that was sent
+    ToolCall call;  // the sent call
     int place;      // in the output
   };
 
@@ -41,13 +41,13 @@ class Response : public TextReader {
   Json metadata_, tools_, tool_choice_, parallel_;
   const Json settings_;
   const std::time_t created_ = std::time(nullptr);
-  std::string text_;               // that was sent
-  std::optional<int> text_place_;  // of the message in the output
+  std::string text_;               // the sent text
+  std::optional<int> text_place_;  // index of the message in the output
   bool text_ended_ = false;
   std::vector<Call> calls_;
   int places_ = 0;
   bool begun_ = false;
-  int number_ = 0;  // of events
+  int number_ = 0;  // number of events
 };
 
 }  // namespace attend::serve

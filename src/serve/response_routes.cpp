@@ -69,7 +69,7 @@ Endpoint responses(const ServedModels& models) {
           .streams = true};
 }
 
-// Calls belong to the message of the assistant before them.
+// Calls belong to the preceding message of the assistant.
 void add_call(std::vector<ChatMessage>& messages, const Json& item) {
   const Json call = {{"id", item.at("call_id")},
                      {"type", "function"},
@@ -130,7 +130,7 @@ QueueRequest request_of(const Fields& body) {
   return request;
 }
 
-// The same request in the words of chats.
+// The same request with the fields of chats.
 Wishes wishes_of(const Fields& body, const OwnSettings& own) {
   Json chat = body.json();
   if (body.has({"max_output_tokens"})) chat["max_tokens"] = chat.at("max_output_tokens");

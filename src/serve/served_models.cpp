@@ -39,8 +39,8 @@ ServedModels::~ServedModels() {
   cleaner_.join();
 }
 
-// Destroys models that were replaced, here and not where their last request ends: that may be on their own
-// thread.
+// Destroys replaced models on this thread, not where their last request ends, because that may be one of
+// their own threads.
 void ServedModels::clean(const std::stop_token& stop) {
   using namespace std::chrono_literals;
   std::unique_lock lock(mutex_);
@@ -135,7 +135,7 @@ void ServedModels::load_adapter(const std::string& model, const std::string& nam
   after.path.adapters.push_back({directory});
   try {
     replace(before, after);
-  } catch (const Error& error) {  // the file is the client's matter
+  } catch (const Error& error) {  // the client is responsible for the file
     refuse(400, error.what());
   }
 }

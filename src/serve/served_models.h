@@ -1,4 +1,4 @@
-// The models of a server, by the names that requests have for them. Adapters come and go while it runs.
+// The models of a server, by the names in requests. Adapters may be loaded and unloaded while it runs.
 #pragma once
 
 #include "serve/served_model.h"
@@ -10,27 +10,26 @@ namespace attend::serve {
 
 class ServedModels {
  public:
-  // Error for two of one name.
+  // Throws Error for two models with the same name.
   ServedModels(const std::vector<NamedModel>& models, const QueueOptions& options);
   ~ServedModels();  // after all requests have ended
 
   // From any thread.
 
-  // By the field "model", which may be missing if there is one model; its own name is without adapters.
-  // Refuses, with the names there are.
+  // Finds the model by the field "model", which may be missing if there is one model; the model's own name
+  // means no adapter. Rejects unknown names with a list of the known ones.
   Asked find(const Fields& body) const;
   std::vector<std::shared_ptr<ServedModel>> all() const;
-  Json list() const;  // as the API of OpenAI has it
-  // One of the list. Refuses, with the names there are.
+  Json list() const;  // in the format of OpenAI's API
+  // One entry of the list. Rejects unknown names with a list of the known ones.
   Json entry(const std::string& name) const;
   RequestField field() const;  // "model", of every request
 
-  // Requests that come later may name the adapter. `model`: the name of its base; empty: the only model.
-  // Refuses a name that is taken, an adapter that does not suit the model, and more than `max_adapters` of
-  // one model.
+  // Later requests may name the adapter. `model`: the name of its base; empty: the only model. Rejects a name
+  // in use, an adapter that does not fit the model, and more than `max_adapters` of one model.
   void load_adapter(const std::string& model, const std::string& name, const std::filesystem::path& directory,
                     std::size_t max_adapters);
-  // Requests in flight keep it. Refuses a name that no adapter has.
+  // Requests in flight keep the adapter. Rejects a name that no adapter has.
   void unload_adapter(const std::string& name);
 
  private:
@@ -42,7 +41,7 @@ class ServedModels {
 
   const QueueOptions options_;
   std::mutex changing_;       // one change at a time
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // protects the following members
   std::condition_variable_any changed_;
   std::vector<Model> models_;
   std::vector<Model> replaced_;  // until their last requests end
