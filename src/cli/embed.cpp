@@ -63,7 +63,7 @@ Candidates good_lines(const GivenTexts& texts, std::vector<std::vector<float>> v
   return good;
 }
 
-// For each query the `top` nearest of `candidates`. A query that is bad has none.
+// For each query the `top` nearest of `candidates`. A bad query has none.
 void print_nearest(const GivenTexts& queries, const std::vector<std::vector<float>>& query_vectors,
                    const Candidates& candidates, Similarity similarity, std::size_t top, bool json,
                    BadInputs& bad) {

@@ -1,7 +1,7 @@
 // A verb's work on one part of a file that is too large for one process: it reads the lines of that part as
-// its standard input and writes a file of its own in the place of standard output. So any number of processes
-// on any number of machines do the parts, in any order, and the parts behind one another are what one process
-// would have written.
+// its standard input and writes a separate file instead of standard output. So any number of processes on any
+// number of machines can process the parts, in any order, and the concatenated parts equal the output of one
+// process.
 #pragma once
 
 #include "cli/verb.h"
@@ -14,16 +14,17 @@ namespace attend::cli {
 class Shard {
  public:
   Shard() = default;
-  ~Shard();  // without finish(): nothing is left
+  ~Shard();  // without finish(): removes the file
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
   void add_options(CLI::App& app);
-  // Behind the parser: standard input and output are now the part's. False if the part is there already, and
-  // nothing is to be done. `others`: what says what to work on in place of --input. Error if there is any.
+  // Call after the parser: standard input and output are then the part's. False if the part exists already,
+  // and nothing needs to be done. `others`: the arguments that replace --input. Throws Error if there are
+  // any.
   bool begin(bool others);
   bool given() const { return !shard_.empty(); }
-  // The part is whole and takes its name; `status` again, which is that of the verb.
+  // The part is complete and gets its name. Returns `status`, the exit status of the verb.
   int finish(int status);
 
  private:
@@ -37,7 +38,7 @@ class Shard {
 
    private:
     std::ifstream file_;
-    std::uint64_t left_ = 0;  // bytes
+    std::uint64_t left_ = 0;  // remaining bytes
     std::string buffer_;
   };
 
