@@ -1,4 +1,4 @@
-// Rows of tables, whatever their format: every row becomes an object whose fields have the names of roles.
+// Rows of tables in any format: every row becomes an object whose fields have the names of roles.
 //
 // - TSV (.tsv, .txt, .tab) and CSV (.csv) as formats/table_records.h reads them.
 // - JSON lines (.jsonl, .json, .ndjson): one object per line; a file that is one JSON list of objects also

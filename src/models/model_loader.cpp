@@ -39,7 +39,7 @@ Fields without_missing_pooler(const Family& family, const Fields& config, const 
   if (!spec.pooler) return config;
   const std::string weight = find_source(family.weights(spec), "pooler.dense.weight").names.front();
   for (const std::string& spelling : spellings(weight, family.prefix)) {
-    // in whatever format its weight is stored
+    // in any stored format of its weight
     const std::string module = spelling.substr(0, spelling.rfind('.') + 1);
     for (const auto& [name, view] : checkpoint.tensors())
       if (name.starts_with(module)) return config;

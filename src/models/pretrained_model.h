@@ -79,9 +79,9 @@ class PretrainedModel {
   // The attached adapters; the index here is the adapter's index in the network (Pass::adapters).
   const std::vector<std::shared_ptr<Adapter>>& adapters() const { return adapters_; }
   // The model for texts with this adapter (-1: none; absent: all of them). It is this model, unless adapters
-  // have modules or biases of their own: then each such adapter has a model with these instead of the base's,
-  // and so has the base; all share every other tensor. A text's labels are those of its model's config. An
-  // Error if there is no such adapter, or if two have the same module.
+  // have their own modules or biases: then each such adapter, and the base, has a separate model; all share
+  // every other tensor. A text's labels are those of its model's config. An Error if there is no such
+  // adapter, or if two have the same module.
   const PretrainedModel& with_adapter(std::optional<std::int64_t> number) const;
   void add_adapter(std::shared_ptr<Adapter> adapter) { adapters_.push_back(std::move(adapter)); }
   void forget_adapters() {

@@ -71,7 +71,7 @@ class Terminal:
         return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
 
 
-# Ctrl-C in the middle of an answer stops it, and the conversation goes on.
+# Ctrl-C in the middle of an answer stops it, and the conversation continues.
 terminal = Terminal("--max-new-tokens", "1500", "--temperature", "1.5")
 terminal.answer_prompt(b"hello\n")
 terminal.wait_for(b"hello\r\n")

@@ -344,7 +344,7 @@ async function besideBertViz() {
   await settle(spelled);
   expect((await info(spelled)).includes("“Ġflies”"), `a piece is ${await info(spelled)}`);
   await spelled.close();
-  // Dark and light, whatever the system has; paper says what is shown.
+  // Dark and light, independent of the system's setting; a printed page names what it shows.
   const dark = await open("twelve", "", { colorScheme: "light" });
   const background = () => dark.evaluate(() => getComputedStyle(document.querySelector(".attend")).backgroundColor);
   const before = await background();

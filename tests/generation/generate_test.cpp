@@ -162,7 +162,7 @@ TEST(Generate, LogProbabilityOfEveryToken) {
       generate(model, prompts, config_of(model, {{"max_new_tokens", 2}}))[0].log_probabilities.empty());
 }
 
-// For any draft tokens, however often they are wrong.
+// For any draft tokens, even if they are often wrong.
 TEST(Generate, PromptLookupChangesNothing) {
   std::size_t repeated = 0;
   for (const char* name : {"gpt2-generation", "marian-generation"}) {

@@ -64,7 +64,7 @@ class Model {
   const Json& fields() const { return fields_; }
   // The large tables ("vocab" and, for BPE, "merges") as JSON members: "vocab":{...}
   virtual std::string tables() const;
-  // Appends the parts of one word to `parts`; `bytes`: the word stands for its byte-level form. Unless
+  // Appends the parts of one word to `parts`; `bytes`: the word represents its byte-level form. Unless
   // depends_on_chance, the parts must depend only on the word, because they are cached.
   virtual void tokenize_word(std::string_view word, bool bytes, ModelScratch& scratch,
                              std::vector<TokenPart>& parts) const = 0;
