@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The kernels on ARM, from any machine: compiles them and their tests for 64-bit ARM and runs these under an emulator,
-# which shows that they give what they should (the integers' to the last bit), and nothing about speed.
+# The kernels on ARM, from any machine: compiles them and their tests for 64-bit ARM and runs the tests under
+# an emulator. This checks results (integer kernels: to the last bit), not speed.
 #   tests/arm_test.sh
 # Needs apt's g++-aarch64-linux-gnu, qemu-user-static, googletest and libfmt-dev. Not part of `make test`: the
 # compiler takes 200 MB.
@@ -18,7 +18,7 @@ for needed in "$(command -v "$compiler")" "$(command -v "$emulator")" "$gtest/sr
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# The system's headers of other libraries, without those of the C library, which are another processor's.
+# The system's headers of other libraries, without those of the C library, which are for another processor.
 mkdir "$work/include"
 ln -s /usr/include/fmt "$work/include/fmt"
 flags=(-std=c++20 -O3 -Wall -Wextra -Werror -Wno-psabi -ffp-contract=off -Iinclude -Isrc -Itests -isystem "$work/include" -isystem "$gtest/include"

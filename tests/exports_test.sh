@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What libattend.so shows to programs: what include/attend marks with ATTEND_API, and nothing else of ours.
+# The symbols that libattend.so exports: those that include/attend marks with ATTEND_API, and no others of
+# Attend.
 #   tests/exports_test.sh build/release/lib/libattend.so
 set -euo pipefail
 library=$(realpath "$1")
@@ -9,12 +10,12 @@ fail() {
   exit 1
 }
 
-# Classes, and functions with what stands before their bracket.
+# Classes, and functions up to their parenthesis.
 mapfile -t public < <(sed -nE 's/^(class|struct) ATTEND_API (\w+).*/\2/p; s/^ATTEND_API .*[ *&](\w+)\(.*/\1/p' include/attend/*.h | sort -u)
 [ "${#public[@]}" -gt 20 ] || fail "only ${#public[@]} public names found in include/attend"
 names=$(IFS='|' && echo "${public[*]}")
 
-# Instances of the standard library's templates are everybody's.
+# Instances of the standard library's templates may occur in any library.
 nm --dynamic --defined-only --demangle "$library" | cut -d ' ' -f 3- | sort -u >/tmp/attend-exports.$$
 trap 'rm -f /tmp/attend-exports.$$' EXIT
 others=$(grep -vE "^(typeinfo (name )?for |vtable for |guard variable for |non-virtual thunk to |VTT for )?attend::($names)\\b|^(typeinfo (name )?for |vtable for |guard variable for |.* )?(std|__gnu_cxx)::|^(operator|_)" /tmp/attend-exports.$$ || true)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# An engineer who uses Attend: an install in a fresh prefix, found by CMake, with no other package named.
+# Use of an installed Attend: an install in a new prefix, found by CMake, without naming any other package.
 #   tests/install_test.sh            of the build in ATTEND_BUILD (build/release)
 set -euo pipefail
 cd "$(dirname "$0")/.."

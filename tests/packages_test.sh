@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# The Debian packages where there is nothing else: makes a root with the smallest Debian of this machine's release, has
-# apt install the packages there with what they say they need, compiles and runs the examples against libattend-dev,
-# calls `attend embed`, `attend train` and `attend serve`, and looks into every program and library for torch.
+# Tests the Debian packages on an otherwise empty system: makes a root with the smallest Debian of this
+# machine's release, installs the packages and their dependencies there with apt, compiles and runs the
+# examples against libattend-dev, calls `attend embed`, `attend train` and `attend serve`, and checks that no
+# program or library contains torch.
 #   make package && sudo tests/packages_test.sh build/release/packages
-# Not part of `make test`: it must be root, and loads 100 MB from Debian's servers (debootstrap, where it is not
-# installed, too).
-# ATTEND_MIRROR=URL      Debian's archive; where this machine's apt has its packages from
-# ATTEND_ROOT=FOLDER     the root is made there and stays; else in a folder that is removed
+# Not part of `make test`: it needs root, and downloads 100 MB from Debian's servers (plus debootstrap, if it
+# is not installed).
+# ATTEND_MIRROR=URL      Debian's archive; default: the source of this machine's apt
+# ATTEND_ROOT=FOLDER     the root is made there and kept; default: a folder that is removed
 set -euo pipefail
 packages=$(realpath "${1:?usage: tests/packages_test.sh FOLDER-OF-PACKAGES}")
 cd "$(dirname "$0")/.."
@@ -34,7 +35,7 @@ install_packages() {
   echo "$((($(disk) - before) / 1024)) MB on the disk"
 }
 
-# no_torch FILE...: everything that the linker would load with each is there, and nothing of it is torch's.
+# no_torch FILE...: all libraries that the linker would load with each exist, and none is torch's.
 no_torch() {
   local file
   for file in "$@"; do

@@ -1,4 +1,4 @@
-// Work on many inputs, some of which may be bad.
+// Work on many inputs when some may be bad.
 #pragma once
 
 #include "base/error.h"

@@ -61,7 +61,7 @@ class AtomicFile {
 };
 
 // Locks a directory for one process; throws Error if another process holds the lock. The lock ends with the
-// process, however it ends. Removes unfinished files of killed processes.
+// process in any case. Removes unfinished files of killed processes.
 class DirectoryLock {
  public:
   explicit DirectoryLock(const std::filesystem::path& directory);

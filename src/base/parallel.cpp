@@ -70,7 +70,7 @@ struct Work {
   std::span<Share> shares = {};
   std::mutex failing = {};
   std::exception_ptr failure = {};
-  ErrorKind kind = ErrorScope::kind();  // of errors, on whatever thread
+  ErrorKind kind = ErrorScope::kind();  // of errors, on every thread
 
   std::size_t pieces() const { return (count - 1) / grain + 1; }
   void share_out(std::span<Share> among) {

@@ -48,7 +48,7 @@ bool is_space(char32_t c) {
 
 namespace {
 
-// What Unicode 15 has assigned, which Python 3.11's unicodedata, of Unicode 14, does not know.
+// Characters that Unicode 15 has assigned, but not Unicode 14, which Python 3.11's unicodedata uses.
 constexpr std::pair<char32_t, char32_t> assigned_since[] = {
     {0xCF3, 0xCF3},     {0xECE, 0xECE},     {0x10EFD, 0x10EFF}, {0x1123F, 0x11241}, {0x11B00, 0x11B09},
     {0x11F00, 0x11F10}, {0x11F12, 0x11F3A}, {0x11F3E, 0x11F59}, {0x1342F, 0x1342F}, {0x13439, 0x13455},

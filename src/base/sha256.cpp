@@ -48,7 +48,7 @@ void mix(State& state, std::string_view block) {
 std::string sha256(std::string_view bytes) {
   State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  // Behind the bytes a bit, zeros, and the number of bits in 8 bytes, so that all are blocks of 64.
+  // After the bytes come a 1 bit, zeros, and the number of bits in 8 bytes, so that all blocks have 64 bytes.
   std::string padded(bytes);
   padded += '\x80';
   padded.append((64 + 56 - padded.size() % 64) % 64, '\0');

@@ -23,7 +23,7 @@ class TextFile {
   TextFile(const TextFile&) = delete;
   TextFile& operator=(const TextFile&) = delete;
   std::string_view text() const { return text_; }
-  // Says how far the text has been read, so that memory can be given back now and then. All of it stays
+  // Reports how far the text has been read, so that memory can be freed from time to time. All of it stays
   // readable.
   void have_read(std::size_t position);
 
@@ -50,8 +50,8 @@ class LineReader {
   std::size_t at_ = 0, line_ = 0;
 };
 
-// The same for a stream, such as standard input: a line is there as soon as it has come. A byte order mark
-// before the first line is left out.
+// The same for a stream, such as standard input: a line is available as soon as it has arrived. A byte order
+// mark before the first line is left out.
 class StreamLines {
  public:
   // `source` names the stream in messages.

@@ -18,7 +18,7 @@ namespace {
 struct AdapterArguments {
   std::string model, output;
   std::vector<std::string> adapters;
-  std::string type;  // of the file that is written; empty: that of the model's
+  std::string type;  // of the written file; empty: the type of the model's file
   bool json = false;
 };
 

@@ -1,5 +1,4 @@
-// What verbs do with inputs that cannot be answered: the others are answered all the same, in order, and the
-// exit status is 1.
+// Inputs that cannot be answered: the others are still answered, in order, and the exit status is 1.
 #pragma once
 
 #include "base/error.h"
@@ -26,7 +25,7 @@ class BadInputs {
 
 // The JSON that replaces the answer of a bad input.
 Json error_json(const std::string& error);
-// "FILE, line 3: the text ...": an error that names the input, which it may do already.
+// "FILE, line 3: the text ...": an error that names the input, unless it already does.
 std::string name_input(const std::string& place, const std::string& error);
 
 }  // namespace attend::cli

@@ -48,7 +48,7 @@ std::vector<ChatMessage> read_messages(const std::string& file) {
     const Fields message(each, fmt::format("{}: message {}", file, messages.size() + 1));
     const auto content = each.find("content");
     const bool is_text = content != each.end() && content->is_string();
-    // What has more than a text is the template's to read.
+    // A message with more than a text is passed to the template unchanged.
     messages.push_back({message.text({"role"}), is_text ? content->get<std::string>() : "",
                         is_text && each.size() == 2 ? "" : each.dump()});
   }
@@ -57,7 +57,7 @@ std::vector<ChatMessage> read_messages(const std::string& file) {
 
 class Chat {
  public:
-  // `tools`: that the model may call. `tool_command` answers its calls; empty: the user does.
+  // `tools`: the tools that the model may call. `tool_command` answers its calls; empty: the user does.
   Chat(const ModelPath& model, ConversationOptions options, Json tools, std::string tool_command)
       : conversation_(model, with_reasoning(std::move(options))),
         tools_(std::move(tools)),
@@ -84,7 +84,7 @@ class Chat {
   }
 
  private:
-  // Reasoning is shown in a terminal, where its colour tells it from the answer.
+  // Reasoning is shown in a terminal, where its colour separates it from the answer.
   ConversationOptions with_reasoning(ConversationOptions options) {
     if (colours_)
       options.on_reasoning = [this](const std::string& more) {
@@ -93,13 +93,13 @@ class Chat {
     return options;
   }
 
-  // Of the next entry: a question, or the result of a call.
+  // The prompt of the next entry: a question, or the result of a call.
   std::string prompt() const {
     return results_.size() < conversation_.calls().size() ? conversation_.calls()[results_.size()].name + "> "
                                                           : "> ";
   }
 
-  // False: that was the end.
+  // Returns false at the end of the input.
   bool say(const std::string& entry) {
     if (const auto at = find_invalid_utf8(entry)) fail("the line is not valid UTF-8 at byte {}", *at);
     if (entry.starts_with("/") && !entry.starts_with("//")) return obey(entry);
@@ -145,7 +145,7 @@ class Chat {
     return true;
   }
 
-  // Returns the question that is taken back.
+  // Returns the question that is removed.
   std::string take_back() {
     std::string question;
     for (const ChatMessage& message : conversation_.messages())
@@ -166,7 +166,7 @@ class Chat {
     show([&](const Conversation::OnAnswer& on_text) { conversation_.answer_with_results(results, on_text); });
   }
 
-  // Shows an answer as it comes, and the calls in it. With a tool command the next answers follow.
+  // Shows an answer as it is generated, and its calls. With a tool command the next answers follow.
   template <class Work>
   void show(const Work& answer) {
     show_one(answer);
@@ -253,7 +253,7 @@ class Chat {
   Conversation conversation_;
   Json tools_;
   std::string tool_command_;
-  std::vector<std::string> results_;  // of the first calls that wait
+  std::vector<std::string> results_;  // of the first pending calls
 };
 
 }  // namespace

@@ -27,7 +27,8 @@ std::optional<std::string> ChatInput::read_line(const std::string& prompt, bool&
   }
   std::optional<std::string> line = lines_.next();
   if (line)
-    take_interrupt();  // one that came just before the line is not about its answer, nor the first of two
+    take_interrupt();  // discards an interrupt that came just before the line: it does not belong to the
+                       // answer
   else if (typed_)
     write_now("\n");
   return line;

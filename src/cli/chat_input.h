@@ -1,4 +1,4 @@
-// What a person types in a conversation, or a pipe brings.
+// The entries of a conversation, typed by a person or from a pipe.
 #pragma once
 
 #include "base/text_lines.h"
@@ -13,9 +13,9 @@ class ChatInput {
   ChatInput();
 
   bool is_typed() const { return typed_; }
-  // The next entry; nothing at the end. Where it is typed, `prompt` asks for it, Ctrl-C leaves the line that
-  // was begun, and an entry may have several lines: one that ends with a backslash is continued, and """
-  // begins a text that ends with """. In a pipe every line is an entry.
+  // The next entry; none at the end. In a terminal, `prompt` is shown, Ctrl-C discards the current line, and
+  // an entry may have several lines: a line that ends with a backslash is continued, and """ begins a text
+  // that ends with """. In a pipe every line is an entry.
   std::optional<std::string> next(const std::string& prompt);
 
  private:

@@ -1,4 +1,4 @@
-// attend convert MODEL OUT: a model directory as transformers writes it.
+// attend convert MODEL OUT: writes a model directory in transformers' format.
 #include "base/directory.h"
 #include "base/error.h"
 #include "base/log.h"

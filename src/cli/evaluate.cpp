@@ -21,8 +21,8 @@
 namespace attend::cli {
 namespace {
 
-// The last of these are objectives, by name except similarity: they define how data is read and what is
-// measured.
+// The last of these are objectives (by name, except similarity), which define how data is read and the
+// metrics.
 const std::vector<std::string> kTasks = {"translation",
                                          "summarization",
                                          "perplexity",
@@ -69,7 +69,7 @@ std::vector<std::string> translations(const EvaluateArguments& a, const std::vec
   return translator.translate(sources, options);
 }
 
-// The lines of two files that belong together.
+// The corresponding lines of two files.
 std::pair<std::vector<std::string>, std::vector<std::string>> read_pairs(const EvaluateArguments& a) {
   if (a.data.size() != 2) fail("expected two files, source and target, found {}", a.data.size());
   std::vector<std::string> sources = read_lines(a.data[0]), targets = read_lines(a.data[1]);
@@ -190,13 +190,13 @@ void evaluate_perplexity(const EvaluateArguments& a) {
         fmt::format("loss {:.4f}, perplexity {:.3f}, {} tokens", all.loss(), all.perplexity(), all.tokens));
 }
 
-// What the watermark of the model's generation config, or of the file that is given, leaves in every line.
+// The traces that the watermark of the model's generation config, or of the given file, leaves in every line.
 void evaluate_watermark(const EvaluateArguments& a) {
   const std::string settings = a.generation_config.empty() ? "{}" : read_json(a.generation_config).dump();
   const WatermarkDetector detector = [&] {
     try {
       return WatermarkDetector(a.model, settings);
-    } catch (const Error& error) {  // whose call is the file
+    } catch (const Error& error) {  // the user's call names the file
       if (a.generation_config.empty() || error.kind() != ErrorKind::call) throw;
       fail("{}: {}", a.generation_config, error.what());
     }

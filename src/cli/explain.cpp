@@ -18,7 +18,7 @@ namespace attend::cli {
 
 namespace {
 
-// What a second run differs in; empty: there is none.
+// The difference of a second run; empty: there is no second run.
 struct Against {
   std::string model;
   std::optional<std::string> text;
@@ -93,7 +93,7 @@ void add_attribution(CLI::App& app, AttributionOptions& options) {
       ->check(CLI::IsMember({"mask", "pad", "unk", "zeros"}));
 }
 
-// A line for the result, and one for each method.
+// One line for the result, and one for each method.
 void print_attributions(const std::vector<AttributedResult>& results) {
   for (const AttributedResult& result : results) {
     const auto bare = [](const std::string& text) {
@@ -131,7 +131,7 @@ void add_ablation(CLI::App& app, AblationOptions& options) {
   add_table_options(app, {options.format, options.columns, options.header}, "With --ablate: ");
 }
 
-// A line for each head: by how much the figures change without it.
+// One line for each head: the change of the metrics without it.
 void print_ablation(const Ablation& ablation) {
   const bool more = !ablation.figure.empty();
   fmt::print("attention\tlayer\thead\tloss{}\n", more ? "\t" + ablation.figure : "");

@@ -10,7 +10,7 @@
 namespace attend::cli {
 namespace {
 
-// A body may go without a pooler that its file does not hold. A reader of outputs by name should know.
+// A body may lack a pooler that its file does not contain. Code that reads outputs by name should know this.
 void remark_on_missing_pooler(const PretrainedModel& model, const ModelDirectory& directory) {
   if (!model.config().flag({"add_pooling_layer"}, true) &&
       directory.config().flag({"add_pooling_layer"}, true))

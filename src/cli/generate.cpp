@@ -1,4 +1,4 @@
-// attend generate MODEL [PROMPT...]: text that goes on, or tensors in and tensors out.
+// attend generate MODEL [PROMPT...]: continues texts, or maps tensors to tensors.
 #include "generation/generate.h"
 
 #include <attend/tokenizer.h>
@@ -107,7 +107,7 @@ GenerationConfig make_config(const PretrainedModel& model, const GenerateArgumen
 struct Texts {
   PromptTexts reading;
   GivenTexts given;
-  std::vector<Prompt> prompts;  // of bad texts empty ones
+  std::vector<Prompt> prompts;  // empty for bad texts
 
   Texts(const GenerateArguments& options, const TokenizerPair& tokenizers, const PretrainedModel& model,
         const GenerationConfig& config)
@@ -130,8 +130,8 @@ struct Texts {
 void stream_text(const PretrainedModel& model, const Texts& texts, const GenerationConfig& config,
                  GenerateOptions options) {
   TextStream stream = texts.reading.stream(texts.prompts[0]);
-  std::string prompt =
-      texts.reading.before(texts.given[0]);  // written with the first token: before it, much can be wrong
+  std::string prompt = texts.reading.before(texts.given[0]);  // written with the first token, because errors
+                                                              // may occur before it
   options.on_token = [&](std::size_t, std::size_t, std::int64_t token) {
     write_now(std::exchange(prompt, {}) + stream.put(static_cast<TokenId>(token)));
   };
@@ -173,7 +173,7 @@ void print_texts(const PretrainedModel& model, Texts& texts, const GenerationCon
     std::fflush(stdout);
   };
   texts.given.answer([&](GivenTexts::Numbers numbers) {
-    std::vector<std::size_t> left;  // of a call that failed some may have been printed
+    std::vector<std::size_t> left;  // the unprinted ones: a failed call may have printed some
     std::vector<Prompt> prompts;
     for (const std::size_t i : numbers)
       if (i >= next) {

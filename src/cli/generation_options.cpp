@@ -5,14 +5,14 @@
 namespace attend::cli {
 namespace {
 
-// An option for a field of the generation config: `fields` gets the given ones.
+// An option for a field of the generation config: `fields` gets the given options.
 template <class Value>
 CLI::Option* add_field(CLI::App& app, Json& fields, const char* option, const char* field, const char* help) {
   return app.add_option_function<Value>(
       option, [&fields, field](const Value& value) { fields[field] = value; }, help);
 }
 
-// Such an option that applies only to sampling, and so turns it on.
+// An option that applies only to sampling, and therefore turns it on.
 template <class Value>
 void add_sampling_field(CLI::App& app, Json& fields, const char* option, const char* field,
                         const char* help) {
@@ -51,7 +51,7 @@ void add_generation_options(CLI::App& app, Json& fields) {
       "--penalty-alpha");
   add_sampling_field<double>(app, fields, "--temperature", "temperature",
                              "Sampling temperature: below 1 favours likely tokens, above 1 unlikely ones");
-  // Before --top-k, which asks for sampling only without it: options are read in this order.
+  // Before --top-k, which turns on sampling only without it: options are read in this order.
   add_field<double>(app, fields, "--penalty-alpha", "penalty_alpha",
                     "Contrastive search: weight, from 0 to 1, of how much a token differs from the text so "
                     "far; use with --top-k 4 or so");

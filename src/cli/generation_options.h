@@ -9,7 +9,7 @@
 
 namespace attend::cli {
 
-// `fields` gets those that are given; it must live as long as the parser.
+// `fields` gets the given options; it must live as long as the parser.
 void add_generation_options(CLI::App& app, Json& fields);
 
 // --src-lang and --tgt-lang, both or neither.

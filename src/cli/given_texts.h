@@ -1,4 +1,4 @@
-// The texts that a verb is given: arguments, or lines of standard input, some of which may be bad.
+// The texts of a verb: arguments, or lines of standard input; some may be bad.
 #pragma once
 
 #include "base/error.h"
@@ -14,7 +14,7 @@ namespace attend::cli {
 
 class GivenTexts {
  public:
-  // The arguments, or where there are none the lines of standard input. What is not valid UTF-8 is bad.
+  // The arguments, or without any the lines of standard input. Texts that are not valid UTF-8 are bad.
   explicit GivenTexts(const std::vector<std::string>& arguments);
 
   // The lines of a file.
@@ -22,14 +22,14 @@ class GivenTexts {
 
   std::size_t size() const { return texts_.size(); }
   const std::string& operator[](std::size_t number) const { return texts_[number].text; }
-  // What is wrong with a text, and which one it is; empty: nothing.
+  // The error of a text, with its name; empty: none.
   const std::string& error(std::size_t number) const { return texts_[number].error; }
 
-  // Calls `work` for the numbers of good texts until it has done all of them, in order. An Error about a text
-  // makes that one bad, and `work` is called again for the others of its call.
+  // Calls `work` for the indices of good texts until it has processed all of them, in order. An Error about a
+  // text makes that one bad, and `work` is called again for the others of its call.
   using Numbers = std::span<const std::size_t>;
   void answer(const std::function<void(Numbers numbers)>& work);
-  // The texts of these numbers.
+  // The texts with these indices.
   std::vector<std::string> some(Numbers numbers) const;
 
  private:

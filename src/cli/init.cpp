@@ -1,4 +1,4 @@
-// attend init FAMILY DIR: a fresh model directory.
+// attend init FAMILY DIR: creates a model directory with random weights.
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/verb.h"

@@ -134,7 +134,7 @@ void print_text(const Inspection& inspection) {
   for (const std::string& remark : inspection.unusual) print_line("unusual", remark);
 }
 
-// How the model is loaded, if config.json does not say it.
+// The architecture that is loaded, if config.json does not name it.
 void find_architecture(const ModelDirectory& directory, const WeightFiles& checkpoint,
                        Inspection& inspection) {
   const auto known = std::ranges::find_if(

@@ -15,7 +15,7 @@ namespace attend::cli {
 AdapterPath read_adapter(const std::string& given);
 // The argument MODEL, and --adapter DIR or --adapter DIR=SHARE, any number of times.
 void add_model(CLI::App& app, ModelPath& model);
-// The options alone: --weights, --low-memory, --adapter.
+// Only the options: --weights, --low-memory, --adapter.
 void add_model_options(CLI::App& app, ModelPath& model);
 // --weights.
 void add_weights(CLI::App& app, ModelPath& model, const char* help);
@@ -23,13 +23,13 @@ void add_weights(CLI::App& app, ModelPath& model, const char* help);
 void add_cache(CLI::App& app, ModelPath& model);
 void add_adapters(CLI::App& app, std::vector<AdapterPath>& adapters);
 
-// --adapter-of: which of the adapters each text is computed with.
+// --adapter-of: the adapter of each text.
 class AdapterOf {
  public:
   void add(CLI::App& app);
   // Throws Error unless there is one index per text, or one for all.
   void check(std::size_t texts) const;
-  // Of a text, from 0; absent: all of them.
+  // The adapter of a text, with its index from 0; absent: all of them.
   std::optional<std::int64_t> operator[](std::size_t text) const;
 
  private:

@@ -34,15 +34,15 @@ void set(const PipelineParameter& parameter, const Json& value) {
   parameter.set(value);
 }
 
-// The value that a text means: a number, where the schema wants one; a text, where it does not allow anything
-// else; otherwise JSON, if it is that.
+// The value of a text: a number, if the schema requires one; a text, if it allows nothing else; otherwise
+// JSON, if it is valid JSON.
 Json value_of(const std::string& text, const Json& schema) {
   if (type_of(schema) == "string" || schema.contains("enum")) return text;
   Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   return value.is_discarded() ? Json(text) : value;
 }
 
-// With a default of false there is nothing to turn off.
+// With a default of false there is no flag to turn it off.
 CLI::Option* add_flag(CLI::App& app, const PipelineParameter& parameter) {
   std::string flags = flags_of(parameter);
   if (parameter.schema.value("default", Json()) != false) flags += ",!" + dashed("no-" + parameter.name);
@@ -50,7 +50,7 @@ CLI::Option* add_flag(CLI::App& app, const PipelineParameter& parameter) {
       flags, [parameter](std::int64_t count) { set(parameter, count > 0); }, parameter.description);
 }
 
-// Given once: texts with commas between them, or a list in JSON. Given several times: each value is one text.
+// Given once: texts separated by commas, or a list in JSON. Given several times: each value is one text.
 CLI::Option* add_list(CLI::App& app, const PipelineParameter& parameter) {
   return app
       .add_option_function<std::vector<std::string>>(

@@ -29,7 +29,7 @@ void print(const std::vector<MatrixError>& errors, bool json) {
   for (const MatrixError& each : errors) fmt::print("{:<10.5f}{}\n", each.error, fmt::join(each.names, ","));
 }
 
-// Each of `names` is that of a matrix of the model, under one of the spellings of its checkpoints.
+// Checks that each of `names` is a matrix of the model, in one of its checkpoints' spellings.
 void check_names(const ModelDirectory& directory, const std::vector<std::string>& names) {
   if (names.empty()) return;
   const WeightFiles checkpoint = directory.weight_files();

@@ -72,7 +72,7 @@ void add_options(CLI::App& app, ModelPath& model, InputOptions& input, AdapterOf
 struct AdaptedInputs {
   std::vector<Fields> inputs;
   std::vector<std::optional<std::int64_t>> adapters;
-  bool own = false;  // Some say theirs themselves: then a wrong one is an error of the input.
+  bool own = false;  // Some inputs name theirs: then a wrong one is an error of the input.
 };
 
 // The answers of inputs [begin, end), computed adapter by adapter.
@@ -93,11 +93,11 @@ std::vector<Json> run_by_adapter(Pipeline& task, const AdaptedInputs& all, std::
   return answers;
 }
 
-// An answer for each input, and the error of those that have none.
+// An answer for each input, and the errors of inputs without an answer.
 std::vector<Json> answer(Pipeline& task, std::vector<RunInput>& inputs, std::size_t first,
                          const AdapterOf& adapters, const RunOptions& options) {
   AdaptedInputs good;
-  std::vector<std::size_t> numbers;  // of the good ones
+  std::vector<std::size_t> numbers;  // indices of the good inputs
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].fields) continue;
     good.inputs.push_back(*inputs[i].fields);
@@ -119,15 +119,15 @@ std::vector<Json> answer(Pipeline& task, std::vector<RunInput>& inputs, std::siz
   return answers;
 }
 
-// Prints answers in the order of the inputs, as soon as they are known. A bad input gets an object with its
-// error.
+// Prints answers in the order of the inputs, as soon as they are available. A bad input gets an object with
+// its error.
 void run_all(Pipeline& task, InputReader& reader, const AdapterOf& adapters, RunOptions options,
              BadInputs& bad) {
   Progress progress("running", reader.total(), "inputs");
   std::size_t done = 0;
   for (std::vector<RunInput> inputs = reader.next(); !inputs.empty(); inputs = reader.next()) {
     options.on_progress = [&](std::size_t part, std::size_t whole) {
-      progress.update(done + inputs.size() * part / whole);  // a long text is several parts
+      progress.update(done + inputs.size() * part / whole);  // a long text has several parts
     };
     const std::vector<Json> answers = answer(task, inputs, done, adapters, options);
     for (std::size_t i = 0; i < inputs.size(); ++i) {

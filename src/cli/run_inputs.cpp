@@ -13,7 +13,7 @@
 namespace attend::cli {
 namespace {
 
-// Enough to make full batches of, few enough that answers come soon.
+// Enough for full batches, few enough for early answers.
 constexpr std::size_t kAtATime = 256;
 constexpr const char* kStandardInput = "standard input";
 
@@ -106,7 +106,7 @@ std::optional<RunInput> InputReader::read_line() {
   });
 }
 
-// Columns take the names of the fields that are to be read from them.
+// Renames columns to the fields that are read from them.
 void InputReader::read_header() {
   header_ = table_->next().value_or(std::vector<std::string>());
   if (header_.empty())
@@ -120,7 +120,7 @@ void InputReader::read_header() {
     const auto found = std::ranges::find(names, column);
     if (found == names.end())
       fail("{}: there is no column '{}'; these are: {}", table_->place(), column, fmt::join(names, ", "));
-    // A column that has the field's name by chance is another thing.
+    // A column that happens to have the field's name has another meaning.
     std::ranges::replace(header_, field, std::string());
     header_[static_cast<std::size_t>(found - names.begin())] = field;
   }

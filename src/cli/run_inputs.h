@@ -17,8 +17,8 @@ enum class InputFormat { lines, json, csv, tsv };
 
 struct InputOptions {
   std::vector<std::string> texts;
-  std::optional<InputFormat> format;           // absent: lines, or JSON where a text is not enough
-  std::map<std::string, std::string> columns;  // of a table: where a field is not in the column of its name
+  std::optional<InputFormat> format;           // absent: lines, or JSON if the task needs more than a text
+  std::map<std::string, std::string> columns;  // of a table: the columns of fields, if their names differ
 };
 
 // An input: its fields, or its error. `place` names it: "standard input, line 3".
@@ -26,20 +26,20 @@ struct RunInput {
   std::string place;
   std::optional<Fields> fields;
   std::optional<std::int64_t> adapter = {};  // from its field "adapter"
-  std::string error = {};                    // names the place, too
+  std::string error = {};                    // includes the place
 };
 
 class InputReader {
  public:
-  // `input` and `task` must outlive the reader. Error for options that do not go together.
+  // `input` and `task` must outlive the reader. Throws Error for incompatible options.
   InputReader(const InputOptions& options, const Pipeline& task);
-  // The next inputs, some hundreds of them; one line at a time where a person types them. Empty: no more.
-  // Error where standard input cannot be read on, after the inputs before.
+  // The next inputs, some hundred at a time; one line at a time from a terminal. Empty: no more. If standard
+  // input cannot be read further, throws Error after the earlier inputs.
   std::vector<RunInput> next();
-  std::size_t total() const { return given_.size(); }  // 0: not known
+  std::size_t total() const { return given_.size(); }  // 0: unknown
 
  private:
-  // Of standard input: one, or nothing at its end.
+  // From standard input: one input, or none at its end.
   std::optional<RunInput> read_line();
   std::optional<RunInput> read_record();
   void read_header();
@@ -50,11 +50,11 @@ class InputReader {
   std::map<std::string, std::string> columns_;
   StreamLines lines_;
   std::optional<RecordReader> table_;
-  std::vector<std::string> header_;  // of the table: fields; empty for a column that is not asked for
+  std::vector<std::string> header_;  // of the table: fields; empty for an unused column
   bool standard_input_;
   std::vector<RunInput> given_;
-  std::size_t at_ = 0;         // of given_
-  std::exception_ptr failed_;  // to read on
+  std::size_t at_ = 0;         // position in given_
+  std::exception_ptr failed_;  // the error of reading further
 };
 
 }  // namespace attend::cli

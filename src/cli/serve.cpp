@@ -1,4 +1,4 @@
-// attend serve MODEL...: models for other programs, over HTTP.
+// attend serve MODEL...: serves models to other programs over HTTP.
 #include "base/error.h"
 #include "base/file.h"
 #include "base/interrupt.h"
@@ -67,7 +67,7 @@ struct ServeArguments {
   serve::TextBounds texts;
   serve::AdapterLoading adapters;
   serve::ExplainBounds explanations;
-  std::int64_t cache_bytes = 0;  // not said
+  std::int64_t cache_bytes = 0;  // 0: not given
   std::string key, key_file;
   bool logs_as_json = false;
 
@@ -98,7 +98,7 @@ void add_connection_options(CLI::App& app, ServeArguments& given) {
       ->check(CLI::IsMember({"text", "json"}));
 }
 
-// Everything has a bound.
+// Everything has a limit.
 void add_bounds(CLI::App& app, ServeArguments& given) {
   serve::ServerOptions& server = given.server;
   const auto size = [&](const char* name, std::size_t& value, const char* help) {
@@ -210,7 +210,7 @@ int serve(int argc, char** argv) {
   if (given.logs_as_json) serve::log_as_json();
 
   catch_interrupts();
-  serve::Server server(given.server);  // first, for a port that is taken is found out at once
+  serve::Server server(given.server);  // first, so that a port in use is reported immediately
   std::vector<serve::NamedModel> named;
   for (const std::string& each : given.models) named.push_back(read_model(each, given.options));
   serve::ServedModels models(named, given.queue);

@@ -30,7 +30,7 @@ std::pair<std::uint64_t, std::uint64_t> read_shard(const std::string& text) {
   fail("--shard {}: expected PART/PARTS, the parts counted from 0, such as 3/10", text);
 }
 
-// Where the first line begins that does not begin before `at`.
+// The start of the first line that begins at or after `at`.
 std::uint64_t line_from(std::ifstream& file, std::uint64_t at, std::uint64_t size) {
   if (at == 0) return 0;
   file.clear();

@@ -1,7 +1,7 @@
 // A verb's work on one part of a file that is too large for one process: it reads the lines of that part as
-// its standard input and writes a file of its own in the place of standard output. So any number of processes
-// on any number of machines do the parts, in any order, and the parts behind one another are what one process
-// would have written.
+// its standard input and writes a separate file instead of standard output. So any number of processes on any
+// number of machines can process the parts, in any order, and the concatenated parts equal the output of one
+// process.
 #pragma once
 
 #include "cli/verb.h"
@@ -14,7 +14,7 @@ namespace attend::cli {
 class Shard {
  public:
   Shard() = default;
-  ~Shard();  // without finish(): nothing is left
+  ~Shard();  // without finish(): removes the file
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
@@ -40,7 +40,7 @@ class Shard {
 
    private:
     std::ifstream file_;
-    std::uint64_t left_ = 0;  // bytes
+    std::uint64_t left_ = 0;  // remaining bytes
     std::string buffer_;
   };
 

@@ -1,4 +1,4 @@
-// How tables are read, as several verbs ask: --format, --column, --header.
+// How tables are read, for several verbs: --format, --column, --header.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace attend::cli {
 
-// Where the options go; all must outlive the parser.
+// The destinations of the options; all must outlive the parser.
 struct TableArguments {
   std::string& format;
   std::string& columns;  // as Recipe::columns

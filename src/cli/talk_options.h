@@ -1,5 +1,4 @@
-// Conversations and preferences, as training and evaluation take them: --template, --reference, --beta,
-// --loss-type.
+// Conversations and preferences, for training and evaluation: --template, --reference, --beta, --loss-type.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +8,7 @@
 
 namespace attend::cli {
 
-// Where the options go, as in Recipe; all must outlive the parser.
+// The destinations of the options, as in Recipe; all must outlive the parser.
 struct TalkArguments {
   std::string& chat_template;
   std::filesystem::path& reference;

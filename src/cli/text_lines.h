@@ -1,5 +1,5 @@
 // Texts in and out of verbs: arguments, or lines of standard input, with a result line for each; and text
-// that is shown as it comes.
+// that is shown while it is generated.
 #pragma once
 
 #include "base/error.h"
@@ -13,8 +13,8 @@
 
 namespace attend::cli {
 
-// Calls visit(text, place) for each argument, or for each line of standard input where there are none;
-// `place` names it in errors.
+// Calls visit(text, place) for each argument, or, without arguments, for each line of standard input; `place`
+// names it in errors.
 inline void for_each_text(const std::vector<std::string>& arguments,
                           const std::function<void(const std::string&, const std::string&)>& visit) {
   for (const std::string& text : arguments) visit(text, "argument '" + text + "'");

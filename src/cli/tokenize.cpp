@@ -31,8 +31,8 @@ struct TokenizeOptions {
   std::string chat_template;
 };
 
-// The settings of the call, instead of those saved in tokenizer.json. The latter are only those of its last
-// user, and AutoTokenizer ignores them.
+// The settings of the call, instead of those saved in tokenizer.json. The latter only reflect the tokenizer's
+// last use, and AutoTokenizer ignores them.
 class Wanted {
  public:
   Wanted(const TokenizeOptions& options, const CLI::App& app, const Tokenizer& tokenizer)
@@ -46,7 +46,7 @@ class Wanted {
   }
 
   std::optional<Truncation> truncation() const {
-    // A length alone asks for truncation, unless it is there for the padding.
+    // A length alone requests truncation, unless it is for the padding.
     const bool by_length = has_stride_ || (has_length_ && options_.padding != "max_length");
     const std::optional<Truncation>& saved = tokenizer_.truncation();
     if (options_.truncation == "none" && !by_length) return {};
@@ -109,7 +109,7 @@ struct Input {
   std::optional<std::string> pair;
 };
 
-// The text that the model's template makes of {"messages": [...], "tools": [...], ...}.
+// The text that the model's template makes from {"messages": [...], "tools": [...], ...}.
 std::string read_conversation(const std::string& line, const ChatTemplate& chat_template,
                               const std::string& place) {
   Json variables = Fields(parse_json(line, place), place).json();
@@ -122,7 +122,7 @@ std::string read_conversation(const std::string& line, const ChatTemplate& chat_
   return chat_template.prompt(messages, variables);
 }
 
-// One line of standard input as --json or --pair say. Errors begin with the place.
+// One line of standard input, according to --json or --pair. Errors begin with the place.
 Input read_input(const std::string& line, const TokenizeOptions& options, const std::string& place) {
   if (options.json && options.texts.empty()) {
     const Fields read(parse_json(line, place), place);
@@ -136,7 +136,7 @@ Input read_input(const std::string& line, const TokenizeOptions& options, const 
   return {line.substr(0, tab), line.substr(tab + 1)};
 }
 
-// Encodes the texts one by one; where the longest decides about the padding, prints when it is known.
+// Encodes the texts one by one; if the longest decides the padding, prints when it is known.
 void print_tokens(const TokenizeOptions& options, Tokenizer& tokenizer) {
   // A template writes the special tokens itself.
   const EncodeOptions encode_options{.special_tokens = !options.no_special_tokens && !options.chat,
@@ -157,7 +157,7 @@ void print_tokens(const TokenizeOptions& options, Tokenizer& tokenizer) {
   struct Result {
     Encoding encoding;
     std::string error;
-    std::string prompt;  // that a conversation's template has written
+    std::string prompt;  // written by a conversation's template
   };
   std::vector<Result> batch;
   const bool collect = tokenizer.padding() && !tokenizer.padding()->length;

@@ -25,7 +25,7 @@ namespace {
 }  // namespace
 
 std::string run_tool_command(const std::string& command, const ToolCall& call) {
-  // A file, since a program need not read its input.
+  // A file, because a program need not read its input.
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> input(std::tmpfile(), std::fclose);
   std::array<int, 2> output = {};
   if (!input ||

@@ -331,7 +331,7 @@ int train(int argc, char** argv) {
   try {
     return attend::train(recipe, [] { return interrupted(); }) == TrainingEnd::finished ? 0 : 130;
   } catch (const LostRank& lost) {
-    // What waits for it on other threads would wait on.
+    // Other threads that wait for it would keep waiting.
     std::fprintf(stderr, "attend: %s\n", lost.what());
     std::_Exit(1);
   }

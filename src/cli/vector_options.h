@@ -10,7 +10,7 @@ namespace attend::cli {
 
 class VectorFlags {
  public:
-  // --prompt-name, --prompt, --dimensions, --normalize, --pooling. They are written here when `app` parses.
+  // --prompt-name, --prompt, --dimensions, --normalize, --pooling. They are set when `app` parses.
   void add(CLI::App& app) { add_parameters(app, parameters_.parameters()); }
 
   const EmbedderOptions& embedder() const { return parameters_.embedder(); }

@@ -1,4 +1,4 @@
-// A verb of the command line: `attend NAME ...`. Each has a file of its own that only parses and calls.
+// A verb of the command line: `attend NAME ...`. Each has its own file, which only parses and calls.
 #pragma once
 
 #include "base/error.h"
@@ -24,7 +24,7 @@ struct Verb {
 // Every verb there is, in the order of `attend --help`.
 std::span<const Verb> verbs();
 
-// Options every verb takes.
+// Options that every verb has.
 struct CommonOptions {
   std::size_t threads = 0;  // 0: one per core
   bool quiet = false;
@@ -38,7 +38,7 @@ class Parser {
   CommonOptions& common() { return common_; }
 
   // Parses and applies the common options. Returns the exit status if the verb should end now (--help: 0, a
-  // wrong call: 2), or nothing.
+  // wrong call: 2), or none.
   std::optional<int> parse(int argc, char** argv);
 
  private:

@@ -1,5 +1,5 @@
-// Rows that cannot be read are skipped, counted and named: one bad line in a million must neither end a run
-// nor be ignored silently.
+// Rows that cannot be read are skipped, counted and named: one bad line in a million must not end a run, and
+// must not be ignored silently.
 #pragma once
 
 #include "base/error.h"
@@ -27,14 +27,14 @@ class BadRows {
       add(error.what());
     }
   }
-  // A bad row, and why: "train.tsv, line 17: expected 2 columns, found 1".
+  // A bad row and the reason: "train.tsv, line 17: expected 2 columns, found 1".
   void add(std::string reason);
 
-  // Advice for the case that most rows are bad.
+  // Advice if most rows are bad.
   void advise(std::string advice) { advice_ = std::move(advice); }
 
-  // After the last row. One warning if some rows were bad, with how many of how many and the first three
-  // reasons; Error if more than half were, or if no row is left.
+  // Call after the last row. Warns once if some rows were bad, with their number, the total and the first
+  // three reasons. Throws Error if more than half were bad, or if no row is left.
   void report() const;
 
  private:

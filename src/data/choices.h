@@ -1,4 +1,4 @@
-// Questions with several answers of which one is right (RACE, SWAG, COPA).
+// Questions with several answers, one of them right (RACE, SWAG, COPA).
 #pragma once
 
 #include "data/table.h"
@@ -14,11 +14,11 @@ struct ChoiceQuestion {
   std::optional<std::string> context;
   std::string question;
   std::vector<std::string> choices;  // at least two
-  std::size_t label = 0;             // the right one's place in `choices`
+  std::size_t label = 0;             // index of the right choice
 };
 
-// JSON lines with question, choices (a list of texts), label (the right one's number, from 0, or its text)
-// and perhaps context.
+// JSON lines with question, choices (a list of texts), label (the right choice's index from 0, or its text)
+// and optionally context.
 std::vector<ChoiceQuestion> read_choices(const std::vector<std::string>& files,
                                          const TableOptions& options = {});
 

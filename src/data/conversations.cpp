@@ -16,7 +16,7 @@ ChatMessage message_of(const Json& json, std::size_t number) {
     fail("message {}: role: expected a text, found {}", number, role == json.end() ? "none" : shown(*role));
   ChatMessage message{role->get<std::string>(), {}};
   if (content != json.end() && content->is_string()) message.content = content->get<std::string>();
-  // A message of text stays one: templates of plain text know no other.
+  // A text message stays a single text, because plain-text templates support nothing else.
   const bool plain = json.size() == 2 && content != json.end() && content->is_string();
   if (!plain) message.fields = json.dump();
   return message;
@@ -35,7 +35,7 @@ const Json& field_of(const Json& row, const char* name) {
   return *found;
 }
 
-// A list, or its JSON as text, in which columnar data sets keep lists whose items differ.
+// A list, or its JSON as text: columnar data sets store lists with mixed items that way.
 Json parsed_list(const Json& json, const char* field) {
   const Json list = json.is_string() ? parse_json(json.get<std::string>(), field) : json;
   if (!list.is_array()) fail("{}: expected a list, found {}", field, shown(json));
@@ -66,7 +66,7 @@ bool same(const ChatMessage& a, const ChatMessage& b) {
   return a.role == b.role && a.content == b.content && a.fields == b.fields;
 }
 
-// Moves the messages with which both begin to the prompt.
+// Moves the messages that both begin with to the prompt.
 void take_prompt(Preference& row) {
   auto *const chosen = std::get_if<Messages>(&row.chosen), *const rejected =
                                                                std::get_if<Messages>(&row.rejected);

@@ -27,15 +27,15 @@ struct Preference {
   Json variables;
 };
 
-// Calls `take` for every conversation of the files: objects with "messages" and perhaps "tools" and
+// Calls `take` for every conversation of the files: objects with "messages" and optionally "tools" and
 // "documents" (lists, or their JSON as text) and "chat_template_kwargs" (an object). Other fields are
-// ignored. A row is bad (bad_rows.h) if it is no such object, or if `take` throws an Error; it needs not name
-// the place.
+// ignored. A row is bad (bad_rows.h) if it is not such an object, or if `take` throws an Error, whose message
+// need not contain the place.
 void read_conversations(const std::vector<std::string>& files,
                         const std::function<void(const TaughtConversation&)>& take);
 
-// The same for objects with "prompt", "chosen" and "rejected". Without "prompt", it is the messages with
-// which both others begin.
+// The same for objects with "prompt", "chosen" and "rejected". Without "prompt", the prompt is the messages
+// that both others begin with.
 void read_preferences(const std::vector<std::string>& files,
                       const std::function<void(const Preference&)>& take);
 

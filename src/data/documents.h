@@ -1,4 +1,4 @@
-// Running text of documents: a sentence a line, an empty line between documents. A file's end ends a
+// Running text in documents: one sentence per line, an empty line between documents. The end of a file ends a
 // document.
 #pragma once
 
@@ -16,23 +16,23 @@ namespace attend {
 class DocumentReader {
  public:
   struct Sentence {
-    std::string_view text;  // until the next one is read; without spaces at its ends, never empty
+    std::string_view text;  // valid until the next one is read; without spaces at its ends, never empty
     bool begins_document = false;
   };
 
   explicit DocumentReader(std::vector<std::string> files);
   std::optional<Sentence> next();
   std::uint64_t bytes_read() const { return bytes_before_ + (lines_ ? lines_->position() : 0); }
-  // After the last one: warns of bad lines (bad_rows.h).
+  // Call after the last sentence: warns of bad lines (bad_rows.h).
   void report() const { bad_.report(); }
 
  private:
   std::vector<std::string> files_;
   BadRows bad_;
-  std::size_t file_ = 0;  // the next one's number
+  std::size_t file_ = 0;  // index of the next file
   std::optional<TextFile> text_;
   std::optional<LineReader> lines_;
-  std::uint64_t bytes_before_ = 0;  // of the files that have been read
+  std::uint64_t bytes_before_ = 0;  // of the files read so far
   bool begins_ = true;
 };
 

@@ -39,7 +39,7 @@ double number_of(const Json& value, const Fields& row) {
   return *number;
 }
 
-// The list of labels in a row: JSON's, or a cell that holds one list, one label or nothing.
+// The list of labels in a row: JSON's, or a cell with a list, a label or nothing.
 Json list_of(const Fields& row) {
   const Json& value = row.json().at("labels");
   if (value.is_array()) return value;
@@ -57,7 +57,8 @@ bool are_numbers(const Json& list) {  // one for each label
                              [](const Json& item) { return item.is_number_float() || item.is_boolean(); });
 }
 
-// Lists of 0 and 1 are one number for each label if all have one length and one of them repeats a number.
+// Lists of 0 and 1 have one number for each label if all have the same length and one of them repeats a
+// number.
 bool are_flags(const std::vector<Json>& lists) {
   bool repeats = false;
   for (const Json& list : lists) {
@@ -85,11 +86,11 @@ Json flagged_labels(const Json& flags, const std::string& place, std::vector<std
   return labels;
 }
 
-// A list of names or of numbers. `count`: how many numbers the rows before have.
+// A list of names or of numbers. `count`: how many numbers earlier rows have.
 Json checked_list(Json list, const std::string& place, std::optional<std::size_t>& count) {
   for (const Json& item : list)
     if (item.is_number_float() ? !std::isfinite(item.get<double>())
-                               : label_name(item, place).empty())  // or an Error
+                               : label_name(item, place).empty())  // else throws Error
       fail("{}: expected a number, found {}", place, shown(item));
   if (!are_numbers(list)) return list;
   for (const Json& item : list)
@@ -100,7 +101,7 @@ Json checked_list(Json list, const std::string& place, std::optional<std::size_t
   return list;
 }
 
-// A row's numbers, where some rows have numbers.
+// A row's numbers, if some rows have numbers.
 std::vector<double> numbers_of(const Json& list, std::optional<std::size_t> count, const std::string& file) {
   if (count && list.size() != *count)
     fail("{}: expected either names of labels or {} numbers in every row, found {}", file, *count,
@@ -125,7 +126,8 @@ std::vector<std::string> split_label(std::string_view label, char separator) {
   return parts;
 }
 
-// A cell x,y is one label, which is seldom meant. A space is that of a name unless its words are cells too.
+// A cell "x,y" is one label, which is seldom intended. A space belongs to a label's name unless its words
+// also occur as cells.
 void warn_of_joined_labels(const std::string& file, const std::set<std::string>& cells) {
   for (const std::string& label : cells)
     for (const char separator : {',', ';', '|', ' '}) {
@@ -166,9 +168,9 @@ std::vector<LabeledText> read_classification(const std::vector<std::string>& fil
 
 MultiLabelTexts read_multi_label(const std::vector<std::string>& files, const TableOptions& options) {
   MultiLabelTexts result;
-  std::vector<Json> lists;           // of labels or numbers, one a row
-  std::set<std::string> cells;       // that are a label
-  std::optional<std::size_t> count;  // of numbers, where lists are such
+  std::vector<Json> lists;           // of labels or numbers, one per row
+  std::set<std::string> cells;       // cells that are a label
+  std::optional<std::size_t> count;  // of numbers, if lists have numbers
   const TableLayout layout = {
       "a text and a list of labels", {{"text", "labels"}, {"text", "pair", "labels"}}, true};
   read_table(files, options, layout, [&](const Fields& row) {

@@ -9,7 +9,7 @@ namespace {
 
 const char* const kQuestionsExpected = "a question, its context and answers";
 
-// The byte where character `at` of valid UTF-8 begins; nothing if there are fewer.
+// The byte where character `at` of valid UTF-8 begins; none if the text is shorter.
 std::optional<std::size_t> byte_of(std::string_view text, std::int64_t at) {
   std::size_t byte = 0;
   for (; at > 0 && byte < text.size(); --at) byte += decode_utf8(text, byte).size;
@@ -17,7 +17,7 @@ std::optional<std::size_t> byte_of(std::string_view text, std::int64_t at) {
   return byte;
 }
 
-// An answer of a context, checked.
+// An answer in a context, checked.
 ContextAnswer answer_of(const std::string& context, const Json& text, const Json& start,
                         const std::string& place) {
   if (!text.is_string() || text.get_ref<const std::string&>().empty() || !start.is_number_integer())
@@ -34,7 +34,7 @@ ContextAnswer answer_of(const std::string& context, const Json& text, const Json
 std::vector<ContextAnswer> answers_of(const Json& answers, const std::string& context,
                                       const std::string& place) {
   std::vector<ContextAnswer> result;
-  if (answers.is_array()) {  // SQuAD's own: a list of answers
+  if (answers.is_array()) {  // SQuAD's own format: a list of answers
     for (const Json& answer : answers) {
       if (!answer.is_object() || !answer.contains("text") || !answer.contains("answer_start"))
         fail("{}: answers: expected objects with text and answer_start, found {}", place, shown(answer));
@@ -72,7 +72,7 @@ ContextQuestion context_question_of(const Fields& row) {
   return result;
 }
 
-// SQuAD's own file holds articles of paragraphs, which are contexts with their questions.
+// SQuAD's own file contains articles with paragraphs, which are contexts with their questions.
 bool is_squad(const std::string& path) {
   constexpr std::size_t kBeginning = 1 << 16;
   std::error_code ignored;

@@ -22,7 +22,7 @@ namespace {
 class TextStream : private std::streambuf, public std::istream {
  public:
   explicit TextStream(std::string_view text) : std::istream(static_cast<std::streambuf*>(this)) {
-    char* const begin = const_cast<char*>(text.data());  // it is only read
+    char* const begin = const_cast<char*>(text.data());  // read-only use
     setg(begin, begin, begin + text.size());
   }
 };
@@ -31,7 +31,7 @@ RecordReader::Form form_of(TableFormat format) {
   return format == TableFormat::csv ? RecordReader::Form::csv : RecordReader::Form::tsv;
 }
 
-// The rows at the beginning, by which the header is found.
+// The first rows, from which the header is detected.
 std::vector<Record> first_records(std::string_view text, const std::string& file, TableFormat format) {
   constexpr std::size_t max_rows = 10000;
   TextStream stream(text);
@@ -42,7 +42,7 @@ std::vector<Record> first_records(std::string_view text, const std::string& file
       std::optional<Record> record = reader.next();
       if (!record) break;
       rows.push_back(std::move(*record));
-    } catch (const Error&) {  // of a bad row, or of a file without a table: reported when it is read
+    } catch (const Error&) {  // a bad row, or a file without a table: reported when it is read
       if (rows.empty()) throw;
     }
   }
@@ -56,7 +56,7 @@ std::size_t usual_width(const std::vector<Record>& rows) {
   return std::ranges::max_element(widths, {}, [](const auto& width) { return width.second; })->first;
 }
 
-// 0 and 1, as JSON has them; nothing for other numbers and texts.
+// 0 and 1 as JSON numbers; none for other numbers and texts.
 std::optional<int> flag_of(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
   if (value.is_number()) {
@@ -106,7 +106,8 @@ struct TableReading {
   const Take& take;
 };
 
-// The places of a table with a header. A header that was only guessed must not hide that it is none.
+// The places of a table with a header. If a header was only guessed, they say so, because the guess may be
+// wrong.
 ColumnPlaces places_under(const std::vector<Record>& rows, const std::string& place, TableHeader header,
                           const TableReading& reading) {
   const auto has_flags = [&](std::size_t column) {

@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// The best-known come first. All in lower case.
+// Well-known names, the best-known first. All in lower case.
 const std::map<std::string, Names, std::less<>> kNames = {
     {"text",
      {"text", "sentence", "sentence1", "text_a", "text1", "premise", "question1", "review", "content",
@@ -36,7 +36,7 @@ const std::map<std::string, Names, std::less<>> kNames = {
     {"id", {"id"}},
 };
 
-// Pairs of texts. "question" is the first text if there is "answer" or QNLI's "sentence".
+// Pairs of texts. "question" is the first text if the table has "answer" or QNLI's "sentence".
 const std::vector<std::pair<std::string, std::string>> kTextPairs = {
     {"text", "pair"},         {"text", "text_pair"},  {"sentence", "pair"},      {"sentence1", "sentence2"},
     {"text_a", "text_b"},     {"text1", "text2"},     {"premise", "hypothesis"}, {"question1", "question2"},
@@ -59,7 +59,7 @@ std::string how_to(const Names& roles) {
   return fmt::format("say which is which: {}", fmt::join(parts, " "));
 }
 
-// Where a part that begins with a comma and ROLE= begins; npos if none does.
+// The start of a part that begins with a comma and ROLE=; npos if there is none.
 std::size_t next_part(std::string_view text) {
   for (std::size_t comma = text.find(','); comma != text.npos; comma = text.find(',', comma + 1)) {
     const std::string_view rest = text.substr(comma + 1);
@@ -115,7 +115,7 @@ class Assignment {
         left_[column].clear();
       }
   }
-  // Where as many columns are left as roles.
+  // If the numbers of remaining columns and roles are equal.
   void take_rest() {
     const Names roles = missing();
     const std::vector<std::size_t> columns = free();
@@ -156,7 +156,7 @@ class Assignment {
   const Columns& columns_;
   const TableLayout& layout_;
   const Names roles_;
-  Names left_;  // the names in lower case; empty where the column has a role
+  Names left_;  // the names in lower case; empty if the column has a role
   std::map<std::string, std::size_t, std::less<>> places_;
   std::vector<std::pair<std::string, std::size_t>> labels_;
 };

@@ -1,4 +1,4 @@
-// Which column of a table has which role: by the mapping that was given, by well-known names, by order.
+// Which column of a table has which role: by the given mapping, by well-known names, or by order.
 #pragma once
 
 #include "data/table.h"
@@ -15,14 +15,13 @@ namespace attend {
 
 struct ColumnPlaces {
   std::vector<std::pair<std::string, std::size_t>> roles;  // and their columns, from 0
-  // Where the role "labels" has a column for each label (TableLayout::label_columns): their names and
-  // columns.
+  // If the role "labels" has one column per label (TableLayout::label_columns): their names and columns.
   std::vector<std::pair<std::string, std::size_t>> labels;
-  // How many columns a row may have.
+  // The number of columns that a row may have.
   std::size_t min = 0, max = std::numeric_limits<std::size_t>::max();
 };
 
-// All roles of a layout, those that must be there first.
+// All roles of a layout, the required ones first.
 std::vector<std::string> roles_of(const TableLayout& layout);
 // label, labels or score.
 bool is_label_role(std::string_view role);
@@ -30,18 +29,18 @@ bool is_label_role(std::string_view role);
 bool is_known_name(const std::string& role, std::string_view name);
 // Whether two of the names, in lower case, are a known pair of texts: sentence1 and sentence2.
 bool has_text_pair(const std::vector<std::string>& names);
-// The number that a cell is; nothing for a text.
+// The number in a cell; none if it is a text.
 std::optional<double> number_in(std::string_view cell);
-// A column's number from 1 as its place from 0; nothing for a name.
+// A column's number from 1, as an index from 0; none for a name.
 std::optional<std::size_t> column_number(std::string_view text);
-// The column of the label in a table of `width` columns without a header; nothing if unknown.
+// The column of the label in a table of `width` columns without a header; none if unknown.
 std::optional<std::size_t> label_place(std::size_t width, const Columns& columns, const TableLayout& layout);
 
 // The mapping with the roles of the layout. label, labels and score can replace each other, because a layout
 // has only one of them. Throws Error for a role that the layout does not read.
 Columns columns_for(Columns columns, const TableLayout& layout);
 
-// The names of a table's columns, and what is known of their content.
+// The names of a table's columns, and what is known about their content.
 struct NamedColumns {
   const std::vector<std::string>& names;
   std::string place;      // of the names, for errors
@@ -49,7 +48,7 @@ struct NamedColumns {
   // Whether a column has only 0 and 1.
   std::function<bool(std::size_t column)> has_flags;
 };
-// Error if a role that must be there has no column.
+// Throws Error if a required role has no column.
 ColumnPlaces places_by_name(const NamedColumns& table, const Columns& columns, const TableLayout& layout);
 // For a table without a header, with `width` columns.
 ColumnPlaces places_by_order(std::size_t width, const Columns& columns, const TableLayout& layout,

@@ -56,7 +56,7 @@ bool has_known_names(const Record& row, const Columns& columns, const TableLayou
   return place && std::ranges::find(plain, names[*place]) != std::end(plain);
 }
 
-// Whether every label but that of the first row occurs several times.
+// Whether every label except that of the first row occurs several times.
 bool all_others_recur(const std::vector<Record>& rows, std::size_t place) {
   std::map<std::string_view, std::size_t> counts;
   for (auto row = rows.begin() + 1; row != rows.end(); ++row)
@@ -68,7 +68,7 @@ bool has_space(const std::string& cell) {
   return cell.find(' ') != cell.npos;
 }
 
-// Names without spaces, above rows that mostly contain something else.
+// Names without spaces, above rows that mostly contain other values.
 bool stands_out(const std::vector<Record>& rows) {
   if (std::ranges::any_of(rows.front(), has_space)) return false;
   const auto others = std::count_if(rows.begin() + 1, rows.end(), [](const Record& row) {

@@ -11,7 +11,7 @@
 namespace attend {
 namespace {
 
-// "tweet (text), hate (label)", in the order of the columns; those without a name by their numbers.
+// "tweet (text), hate (label)", in the order of the columns; columns without a name by their numbers.
 std::string named_columns(const ColumnPlaces& places, const std::vector<std::string>& names) {
   const auto name = [&](std::size_t column) {
     return names.empty() ? std::to_string(column + 1) : std::string(trimmed(names[column]));
@@ -77,7 +77,7 @@ void TableSummary::add_score(const Json& value) {
   has_scores_ = true;
 }
 
-// Numbers for each label, and labels that have columns of their own, are no names.
+// Numbers for each label, and labels with their own columns, are not names.
 void TableSummary::add_label(const Json& value) {
   if (!value.is_string() && !value.is_number_integer() && !value.is_boolean()) return;
   const std::string name =

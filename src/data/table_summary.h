@@ -20,10 +20,10 @@ class TableSummary {
                 char separator);
   // For JSON: objects may differ; the first one describes the file.
   void describe_fields(const ColumnPlaces& places, const std::vector<std::string>& names);
-  // A good row.
+  // A row that is not bad.
   void add(const Fields& row);
   // Logs the summary. Warns if the label of the first row occurs in no other row while all others repeat,
-  // because it may be a header.
+  // because that row may be a header.
   void report() const;
 
  private:

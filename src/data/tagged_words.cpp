@@ -22,7 +22,7 @@ std::pair<std::string_view, std::string_view> word_and_tag(std::string_view line
   return {word, tag};
 }
 
-// Lines of one sentence, read when it is whole.
+// Lines of one sentence, which is read once it is complete.
 class SentenceLines {
  public:
   SentenceLines(bool tabs, BadRows& bad, std::vector<TaggedSentence>& sentences)

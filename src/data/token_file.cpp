@@ -112,7 +112,7 @@ std::optional<TokenRows> TokenFile::open(const std::filesystem::path& path, cons
   if (std::memcmp(&header, &expected, sizeof header) != 0) return {};
   Counts counts;
   std::memcpy(&counts, bytes.data() + bytes.size() - sizeof counts, sizeof counts);
-  const auto max = static_cast<std::int64_t>(bytes.size());  // every count is less
+  const auto max = static_cast<std::int64_t>(bytes.size());  // every count is smaller
   for (const std::int64_t count : {counts.tokens, counts.rows, counts.groups})
     if (count < 1 || count > max) return {};
   const auto tokens = static_cast<std::size_t>(counts.tokens), rows = static_cast<std::size_t>(counts.rows),

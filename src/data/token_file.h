@@ -1,4 +1,4 @@
-// Rows of tokens in a file that is mapped, so that they may be more than memory holds.
+// Rows of tokens in a mapped file, so that they may exceed the memory.
 //
 // 64 bytes of header (a mark, the version, the order of bytes, the key), T ids of 32 bits filled up to 8
 // bytes, N + 1 and G + 1 starts of 64 bits, T, N and G. The numbers come last because they are known last:
@@ -20,10 +20,10 @@ using TokenFileKey = std::array<std::uint64_t, 2>;
 class TokenRowsWriter {
  public:
   TokenRowsWriter() = default;  // into memory
-  // Into a file, which is there under its name when finish() is done.
+  // Into a file, which appears under its name when finish() returns.
   TokenRowsWriter(const std::filesystem::path& path, const TokenFileKey& key);
 
-  void begin_group() { begins_ = true; }  // with the next row; a group without rows is none
+  void begin_group() { begins_ = true; }  // the next row begins a group; a group without rows does not count
   void append(std::span<const TokenId> ids);
   void end_row();
 
@@ -39,10 +39,10 @@ class TokenRowsWriter {
   bool begins_ = true;
 };
 
-// Maps the file's rows: its pages are read when they are touched.
+// Maps the file's rows: its pages are read on first access.
 class TokenFile {
  public:
-  // Nothing if there is no such file, or it is not whole, of another version, or has another key.
+  // None if the file is missing, incomplete, of another version, or has another key.
   static std::optional<TokenRows> open(const std::filesystem::path& path, const TokenFileKey& key);
 };
 

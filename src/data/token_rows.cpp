@@ -31,7 +31,7 @@ std::uint64_t size_of(const std::vector<std::string>& files) {
   return size;
 }
 
-// Pipes can be read only once, so their content cannot be hashed first.
+// so their content cannot be hashed first
 bool are_regular(const std::vector<std::string>& files) {
   return std::ranges::all_of(files, [](const std::string& file) {
     std::error_code ignored;
@@ -131,8 +131,7 @@ class Encoder {
   std::uint64_t done_ = 0;
 };
 
-// The rows that `encode` makes from the files; read from the cache if possible, written to it if the text is
-// long.
+// read from the cache if possible, written to it if the text is long
 template <class Encode>
 TokenRows make_rows(std::string_view kind, const Tokenizer& tokenizer, const std::vector<std::string>& files,
                     const TokenizeOptions& options, const Encode& encode) {
@@ -164,7 +163,7 @@ TokenRows make_rows(std::string_view kind, const Tokenizer& tokenizer, const std
   return run(TokenRowsWriter(path, key));
 }
 
-// Passes on a file's text in pieces that end with a line. Bad lines are left out.
+// Passes on a file's text in parts that end with a line. Bad lines are left out.
 void add_pieces(const std::string& file, BadRows& bad, Encoder& encoder) {
   TextFile whole(file);
   const std::string_view text = whole.text();

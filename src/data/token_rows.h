@@ -12,7 +12,7 @@
 
 namespace attend {
 
-// N rows of token ids, T in all, that lie end to end; rows follow each other in G groups (a document's
+// N rows of token ids, T in all, stored contiguously; consecutive rows form G groups (a document's
 // sentences). Copies share the ids. All functions may be called by several threads.
 class TokenRows {
  public:
@@ -36,13 +36,13 @@ class TokenRows {
   std::int64_t first_of_group(std::int64_t group) const {
     return group_starts_[static_cast<std::size_t>(group)];
   }
-  std::int64_t group_of(std::int64_t row) const;  // log G
+  std::int64_t group_of(std::int64_t row) const;  // takes time log G
 
  private:
   friend class TokenFile;  // token_file.h
   TokenRows() = default;
 
-  std::shared_ptr<const void> owner_;  // of the memory that the spans show
+  std::shared_ptr<const void> owner_;  // owns the memory of the spans
   std::span<const TokenId> ids_;
   std::span<const std::int64_t> row_starts_, group_starts_;
 };
@@ -54,17 +54,17 @@ struct TokenizeOptions {
   // these options. Empty: no cache, everything is in memory. The folder is for this purpose only: it is
   // locked while a file is written.
   std::filesystem::path cache_directory;
-  std::filesystem::path tokenizer;  // the directory or file it was read from, for cache_directory
-  std::uint64_t max_in_memory = std::uint64_t{64} << 20;  // bytes of text up to which no file is made
+  std::filesystem::path tokenizer;  // the directory or file of the tokenizer, for cache_directory
+  std::uint64_t max_in_memory = std::uint64_t{64} << 20;  // bytes of text; a longer text is written to a file
 };
 
 // A row for every sentence and a group for every document (data/documents.h); sentences without a token are
-// left out. Error if no row is left.
+// left out. Throws Error if no row is left.
 TokenRows tokenize_documents(const Tokenizer& tokenizer, const std::vector<std::string>& files,
                              const TokenizeOptions& options = {});
-// A row, which is a group too, for every file, with its line ends: ids() is all of the text. Files are cut at
-// line ends into pieces of some 64 kB that are encoded side by side. Lines that are not valid UTF-8 are bad
-// rows.
+// A row, which is also a group, for every file, including its line ends: ids() is the whole text. Files are
+// cut at line ends into parts of about 64 kB, which are encoded in parallel. Lines that are not valid UTF-8
+// are bad rows.
 TokenRows tokenize_running_text(const Tokenizer& tokenizer, const std::vector<std::string>& files,
                                 const TokenizeOptions& options = {});
 

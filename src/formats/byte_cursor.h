@@ -38,7 +38,7 @@ class ByteCursor {
     const auto bytes = take(number<Length>(what), what);
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  // Reads how many items follow; each has at least `least` bytes.
+  // Reads how many items follow; each has at least `min` bytes.
   template <class Count>
   std::uint64_t count(std::size_t min, std::string_view what) {
     const std::uint64_t count = number<Count>(what);

@@ -22,7 +22,8 @@ struct ForeignMatrix {
   bool inputs_first = false;             // rows are inputs, columns outputs: transposed relative to Linear
   std::span<const std::byte> data = {};  // the integers
   std::function<void(std::span<float>)> decode = {};  // writes row after row
-  std::vector<std::string> parts = {};                // the tensors, by name, that stand for nothing else
+  std::vector<std::string> parts = {};                // the names of the tensors that are only parts of this
+                                                      // matrix
   std::vector<std::int64_t> shape = {};               // if it is not [rows, columns]: of several matrices
 };
 

@@ -1,4 +1,4 @@
-// A model as Hugging Face's directories have it, in whatever form it is stored (model_source.h): config.json,
+// A model in the layout of Hugging Face's directories, for any stored form (model_source.h): config.json,
 // generation_config.json, weights, and sentence-transformers' modules.
 #pragma once
 

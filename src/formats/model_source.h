@@ -1,6 +1,6 @@
 // The form in which a model is stored: a Hugging Face directory, a GGUF file, or CTranslate2's directory.
-// Each presents itself as the first of them; nothing else asks which it is. To add a form: a class derived
-// from ModelSource, and a line in open_source().
+// Each presents itself as a Hugging Face directory; no other code checks the form. To add a form: a class
+// derived from ModelSource, and a line in open_source().
 #pragma once
 
 #include "formats/json.h"

@@ -2,12 +2,10 @@
 //
 // - TSV: a tab ends a field and a line end a row. Quotes have no meaning, as in GLUE's files.
 // - CSV (RFC 4180): a comma ends a field; a field in quotes may contain commas, line ends and quotes, which
-// are
-//   doubled. If the first line has no comma, the separator is a semicolon, which spreadsheets write in
+//   are doubled. If the first line has no comma, the separator is a semicolon, which spreadsheets write in
 //   countries with decimal commas; else a tab.
 // - A line ends with \n, \r\n or \r. Empty lines are skipped. A byte order mark of UTF-8 is removed; UTF-16
-// is an
-//   Error.
+//   is an Error.
 #pragma once
 
 #include <istream>
@@ -23,8 +21,8 @@ class RecordReader {
  public:
   enum class Form { tsv, csv };
 
-  // Reads only when asked, so that rows of a pipe are available as soon as they are written. `source` names
-  // it in errors.
+  // Reads only on demand, so that rows of a pipe are available as soon as they are written. `source` names it
+  // in errors.
   RecordReader(std::istream& in, Form form, std::string source);
 
   // The next row; none at the end. An Error for a quote that is closed before the field's end (the following

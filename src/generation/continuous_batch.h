@@ -67,8 +67,8 @@ struct BatchRequest {
                                                    // the same random numbers
   // Receives every token as it is chosen, except in a beam search. An exception ends this request as failed.
   std::function<void(std::size_t text, const ChosenToken& token)> on_token = {};
-  // Called exactly once for a request that submit() accepted, whatever happens. An exception becomes a
-  // warning in the log, because the request is over and others must not be affected.
+  // Called exactly once for a request that submit() accepted, in every case. An exception becomes a warning
+  // in the log, because the request is over and others must not be affected.
   std::function<void(BatchResult result)> on_end = {};
 };
 

@@ -7,7 +7,7 @@
 namespace attend {
 
 struct GenerateOptions {
-  std::uint64_t seed = 0;  // of sampling: the same seed gives the same texts, whatever the batch
+  std::uint64_t seed = 0;  // of sampling: the same seed gives the same texts in any batch
   // Limits the prompt tokens, times beams or texts per prompt, that are processed at a time. At least one
   // prompt always is.
   std::int64_t batch_tokens = 4096;

@@ -12,12 +12,11 @@ namespace attend {
 // the start token. With guidance_scale negative_prompt_ids [B, N] and negative_prompt_attention_mask [B, N];
 // their padding has no effect (in the original it shifts positions). Outputs, with R = B *
 // num_return_sequences:
-// - sequences [R, L'] int64, with the prompt (or what was written, including the start token) before and
-// padding
-//   after;
+// - sequences [R, L'] int64, with the prompt (or the decoder's given tokens, including the start token)
+//   before and padding after;
 // - for a beam search sequences_scores [R];
 // - with output_scores transition_scores [R, new tokens], the log-probability of each token, and 0 after the
-// end;
+//   end;
 // - with output_attentions and output_hidden_states those of the whole texts, with the names and layout of
 //   run_forward(): attentions.0 [R, heads, L' - 1, L' - 1] and so on, zero for padding. The original returns
 //   the same numbers in parts, one for each step. The encoder's have B rows.

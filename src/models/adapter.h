@@ -9,7 +9,7 @@ namespace attend {
 
 class Adapter {
  public:
-  // An Error for unsupported methods, and for tensors that belong to none.
+  // An Error for unsupported methods, and for tensors that belong to no supported method.
   explicit Adapter(const std::filesystem::path& directory);
   // A new adapter for the model, with random numbers from `seed`. PiSSA subtracts the factors from the
   // model's matrices.
@@ -23,7 +23,7 @@ class Adapter {
   Tensor replacement(const std::vector<std::string>& names) const;
 
   // Attaches it to the model's matrices and tables, as adapter number `index` with weight `share`. An Error
-  // for tensors that have no place there, or whose shape does not fit the model.
+  // for tensors that match nothing there, or whose shape does not fit the model.
   void attach(const PretrainedModel& model, std::int64_t index, double share);
   // Detaches all adapters of a model.
   static void detach(const PretrainedModel& model);
@@ -36,12 +36,12 @@ class Adapter {
   // them.
   void constrain_gradients() const;
 
-  // Its tensors by the names of the file, in the file's layout. `pick` returns a tensor for each: the tensor
+  // Its tensors, by the names of the file, in the file's layout. `pick` returns a tensor for each: the tensor
   // itself or its gradient; undefined ones are left out. Tensors that are parameters of the model come from
   // the model.
   std::map<std::string, Tensor> stored(const PretrainedModel& model,
                                        const std::function<Tensor(const Tensor&)>& pick) const;
-  // Writes both files, each complete or not at all.
+  // Writes both files, each completely or not at all.
   void save(const PretrainedModel& model, const std::filesystem::path& directory) const;
   // Restores the tensors of another state of the same adapter, as written by save().
   void restore(PretrainedModel& model, const std::filesystem::path& directory);

@@ -33,7 +33,7 @@ ModelSpec small_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model =
       bart_model(config, architecture, small_relative, learned_positions(config, small_relative, 0));
   model.decoder->embeddings.norm_before_positions = true;
-  model.decoder->embeddings.scale = 1;  // whatever scale_embedding says: that applies only to the encoder
+  model.decoder->embeddings.scale = 1;  // scale_embedding applies only to the encoder
   return model;
 }
 

@@ -73,7 +73,7 @@ std::vector<WeightName> bloom_weights(const ModelSpec& model) {
   return with_gpt_heads(model, std::move(table));
 }
 
-// The original always has ALiBi with alibi_bias_max 8, and no biases, whatever config.json says.
+// The original ignores config.json here: it always has ALiBi with alibi_bias_max 8, and no biases.
 ModelSpec mpt_spec(const Fields& given, std::string_view architecture) {
   const Fields config = with_usual_names(
       given,

@@ -16,7 +16,7 @@ ModelSpec ctrl_spec(const Fields& config, std::string_view architecture) {
   embeddings.positions =
       SinusoidalPositions{config.integer({"n_positions"}, ctrl_relative.positions, 1, 1 << 20)};
   for (LayerSpec& layer : model.decoder->layers) {
-    layer.norm = {1e-6};  // whatever the config says, which applies only to the final norm
+    layer.norm = {1e-6};  // the config's value applies only to the final norm
     layer.self_attention.dropout = 0;
     layer.self_attention.quirks.later_penalty = -1e4;
     layer.feed_forward.width = config.integer({"dff"}, 8192);

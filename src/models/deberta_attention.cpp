@@ -58,7 +58,7 @@ void add_deberta_head(const Fields& config, std::string_view architecture, Model
   const LayerSpec& layer = model.encoder->layers.front();
   if (architecture.ends_with("ForMaskedLM")) {
     model.language_model_head = masked_language_model(config, layer.feed_forward.activation, layer.norm);
-    // The newer head always uses the embedding matrix, whatever tie_word_embeddings says.
+    // The newer head always uses the embedding matrix and ignores tie_word_embeddings.
     if (model.quirks.other_names) model.language_model_head->untied = false;
     if (model.quirks.other_names && model.encoder->embeddings.projected_width > 0)
       fail("{}: embedding_size: with \"legacy\": false the head needs it to equal hidden_size",

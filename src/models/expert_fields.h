@@ -5,7 +5,7 @@
 
 namespace attend {
 
-// num_experts or num_local_experts, of which num_experts_per_tok are chosen. `count` and `chosen` are the
+// num_experts or num_local_experts; each token uses num_experts_per_tok of them. `count` and `chosen` are the
 // defaults. An Error if more are chosen than exist.
 ExpertsSpec read_experts(const Fields& config, std::int64_t count, std::int64_t chosen);
 

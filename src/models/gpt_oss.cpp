@@ -49,7 +49,7 @@ ModelSpec gpt_oss_spec(const Fields& given, std::string_view architecture) {
     attention.sinks = true;
     if (sliding[i]) attention.window = window;
     FeedForwardSpec& each = layers[i].feed_forward;
-    each.activation = Activation::quick_gelu;  // whatever hidden_act says
+    each.activation = Activation::quick_gelu;  // hidden_act is ignored
     each.bias = true;
     each.limit = 7;
     each.shift = 1;

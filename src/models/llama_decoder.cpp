@@ -18,7 +18,7 @@ AttentionSpec read_heads(const Fields& config, const LlamaRelative& relative, st
     fail("{}: num_attention_heads: the hidden size {} cannot be divided among {} attention heads",
          config.source(), width, attention.heads);
   attention.head_size = size.value_or(relative.head_size > 0 ? relative.head_size : width / attention.heads);
-  const bool named = config.json().contains("num_key_value_heads");  // null means as many as heads
+  const bool named = config.json().contains("num_key_value_heads");  // null means the number of heads
   const std::int64_t usual = named || relative.key_heads == 0 ? attention.heads : relative.key_heads;
   attention.key_heads = config.integer({"num_key_value_heads"}, usual);
   if (attention.heads % attention.key_heads != 0)

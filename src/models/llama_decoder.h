@@ -12,7 +12,7 @@ namespace attend {
 // How a relative of Llama differs: its defaults for fields that config.json leaves out.
 struct LlamaRelative {
   std::int64_t vocabulary = 32000, width = 4096, inner = 11008, layers = 32, heads = 32;
-  std::int64_t key_heads = 0;  // 0: as many as heads
+  std::int64_t key_heads = 0;  // 0: the number of heads
   std::int64_t head_size = 0;  // 0: width / heads
   std::int64_t positions = 2048;
   std::int64_t padding_id = -1;  // -1: none

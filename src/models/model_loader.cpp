@@ -39,7 +39,7 @@ Fields without_missing_pooler(const Family& family, const Fields& config, const 
   if (!spec.pooler) return config;
   const std::string weight = find_source(family.weights(spec), "pooler.dense.weight").names.front();
   for (const std::string& spelling : spellings(weight, family.prefix)) {
-    // in whatever format its weight is stored
+    // in any stored format of its weight
     const std::string module = spelling.substr(0, spelling.rfind('.') + 1);
     for (const auto& [name, view] : checkpoint.tensors())
       if (name.starts_with(module)) return config;
@@ -71,7 +71,7 @@ LoadOptions completed(const ModelDirectory& directory, LoadOptions options) {
   return options;
 }
 
-// A head over labels that an adapter brings has as many labels as its matrix has rows, whatever the base has.
+// If an adapter brings a head over labels, the rows of its matrix give the number of labels, not the base.
 Fields with_labels_of(const std::vector<std::shared_ptr<Adapter>>& adapters, const Family& family,
                       const Fields& config, const std::string& architecture) {
   const bool known = std::ranges::find(family.architectures, architecture) != family.architectures.end();
@@ -109,7 +109,7 @@ std::string conflict(const std::vector<std::shared_ptr<Adapter>>& adapters) {
 
 class ModelLoader {
  public:
-  // `other`: a model of the same checkpoint, whose weights are shared where they serve; or null.
+  // `other`: a model of the same checkpoint, whose weights are shared where possible; or null.
   ModelLoader(const ModelDirectory& directory, const LoadOptions& options, const PretrainedModel* other)
       : directory_(directory),
         options_(completed(directory, options)),

@@ -9,11 +9,11 @@ constexpr BertRelative mpnet_relative = {
     .vocabulary = 30527, .types = 0, .padding_id = 1, .positions_after_padding = true};
 
 ModelSpec mpnet_spec(const Fields& config, std::string_view architecture) {
-  // The original uses 1 as padding, whatever config.json says.
+  // The original always uses 1 as padding and ignores config.json.
   Json fields = config.json();
   fields["pad_token_id"] = mpnet_relative.padding_id;
   ModelSpec model = roberta_model(Fields(fields, config.source()), architecture, mpnet_relative);
-  // And it uses 32 buckets, whatever the size of the table.
+  // And it always uses 32 buckets, and ignores the size of the table.
   model.encoder->distances = BucketedBias{.rows = config.integer({"relative_attention_num_buckets"}, 32)};
   return model;
 }

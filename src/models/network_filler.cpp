@@ -147,7 +147,7 @@ void NetworkFiller::read(const std::string& parameter, Tensor& weight) {
 Tensor NetworkFiller::read_tensor(const std::string& parameter, const Tensor& weight) {
   const WeightSource own = model_.source_of(parameter),
                      in_checkpoint = model_.checkpoint_source_of(parameter);
-  Tensor restored;  // a quantized matrix of which an adapter has a part
+  Tensor restored;  // a quantized matrix, if an adapter has a part of it
   std::vector<Tensor> parts;
   for (std::size_t i = 0; i < own.names.size(); ++i) {
     reader_.pass_over(in_checkpoint.names[i], in_checkpoint);

@@ -64,7 +64,7 @@ class PretrainedModel {
   // Random weights from `seed`.
   static PretrainedModel fresh(const Fields& config, std::uint64_t seed);
 
-  // Writes config.json, generation_config.json if there is one, and model.safetensors, each complete or not
+  // Writes config.json, generation_config.json if there is one, and model.safetensors, each completely or not
   // at all. Creates the directory if it is missing.
   void save(const std::filesystem::path& directory, ScalarType type = kFloat) const;
   // Only config.json and generation_config.json.
@@ -79,9 +79,9 @@ class PretrainedModel {
   // The attached adapters; the index here is the adapter's index in the network (Pass::adapters).
   const std::vector<std::shared_ptr<Adapter>>& adapters() const { return adapters_; }
   // The model for texts with this adapter (-1: none; absent: all of them). It is this model, unless adapters
-  // have modules or biases of their own: then each such adapter has a model with these instead of the base's,
-  // and so has the base; all share every other tensor. A text's labels are those of its model's config. An
-  // Error if there is no such adapter, or if two have the same module.
+  // have their own modules or biases: then each such adapter, and the base, has a separate model; all share
+  // every other tensor. A text's labels are those of its model's config. An Error if there is no such
+  // adapter, or if two have the same module.
   const PretrainedModel& with_adapter(std::optional<std::int64_t> number) const;
   void add_adapter(std::shared_ptr<Adapter> adapter) { adapters_.push_back(std::move(adapter)); }
   void forget_adapters() {

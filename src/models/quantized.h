@@ -13,7 +13,7 @@ std::vector<std::string> stored_exceptions(const Fields& config);
 // The suffixes of the names of the tensors that hold a matrix: "", "_scale", ...
 std::vector<std::string> stored_parts(WeightFormat format);
 
-// Writes a model that was loaded with such a format in `weights`, each file complete or not at all.
+// Writes a model that was loaded with such a format in `weights`, each file completely or not at all.
 // config.json names the matrices that stay in float32.
 void save_quantized(const PretrainedModel& model, const std::filesystem::path& directory);
 

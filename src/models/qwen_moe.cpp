@@ -39,7 +39,7 @@ void put_qwen_experts(ModelSpec& model, const Fields& config, const ExpertsSpec&
   put_router_loss(model, config, 0.001);
 }
 
-// In transformers all layers have the same window, whatever max_window_layers says.
+// In transformers all layers have the same window; max_window_layers is ignored.
 void read_window(ModelSpec& model, const Fields& config) {
   if (!config.flag({"use_sliding_window"}, false)) return;
   const bool named = config.json().contains("sliding_window");  // null means no window

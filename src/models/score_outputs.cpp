@@ -153,7 +153,7 @@ Tensor put_scores(Tensors& out, const Tensors& inputs, Transformer& network, con
       rows.layout.check(labels, std::string(spec.quirks.label_input));
       return sigmoid_cross_entropy(scores.squeeze(1), rows.layout.unpad(labels)).mean();
     case ScoreKind::question_answering: {
-      if (spec.question_end) {  // an answer may stand at the first token, which means none, and behind the
+      if (spec.question_end) {  // an answer may be at the first token, which means no answer, or after the
                                 // question
         Tensor question = question_mask(*spec.question_end, inputs).to(scores.type());
         question.select(1, 0).zero_();
@@ -170,7 +170,7 @@ Tensor put_scores(Tensors& out, const Tensors& inputs, Transformer& network, con
         fail("start_positions, end_positions: expected one number per text ({}), found {} and {}",
              texts.count(), starts.numel(), ends.numel());
       // The caller has made every position of the padded batch a row. A position before the first is the
-      // first, and one after the last does not count: transformers' own rule.
+      // first, and one after the last is ignored: transformers' own rule.
       const auto places = [&](const Tensor& given) { return given.to(kLong).clamp(0, length); };
       return span_cross_entropy(scores, texts, places(starts), places(ends)).mean();
     }

@@ -21,7 +21,7 @@ std::optional<ModelSpec> untied(const Family& family, const ModelSpec& spec, con
 // The family's weight names for this spec; no two matrices have the same name.
 std::vector<WeightName> untied_names(const Family& family, const ModelSpec& spec);
 
-// The parameter in the model of spec `tied` of which `parameter` of an untied model is initially a copy;
+// The parameter in the model of spec `tied` from which `parameter` of an untied model is initially copied;
 // `parameter` itself if it is not a copy.
 std::string tied_parameter(const ModelSpec& tied, const std::string& parameter);
 

@@ -56,7 +56,7 @@ struct TableAdapter {
 std::vector<Tensor> adapter_tensors(const Module& module);
 
 // Row i of a pass's tensors is computed with adapters[i] (-1: none; absent: all of them). Returns null if all
-// are absent; an Error if only some are. Neighbouring rows with the same adapter are one product.
+// are absent; throws Error if only some are. Neighbouring rows with the same adapter are one product.
 std::shared_ptr<const AdapterChoice> choose_adapters(
     const std::vector<std::optional<std::int64_t>>& adapters);
 
@@ -67,8 +67,8 @@ struct AdaptedRows {
   std::span<const MatrixAdapter> adapters;
   std::int64_t first = 0;
 };
-// activation(adapted(x W^T + b)) + residual, x [T, in]. An Error if an adapter's rows are partly outside of
-// these.
+// activation(adapted(x W^T + b)) + residual, x [T, in]. Throws Error if an adapter's rows are partly outside
+// of these.
 Tensor adapted_linear(const Tensor& x, const AdaptedRows& rows, Pass& pass,
                       Activation activation = Activation::none, const Tensor& residual = {});
 

@@ -13,8 +13,8 @@ AttentionCall make_call(const AttentionSpec& spec, Pass& pass, const AttentionCa
   return call;
 }
 
-// Whether the inputs of these products are rounded to 8 bits. Then both products of attention may be, too, if
-// a text is read in one step; stored keys and values have the cache's format.
+// Whether the inputs of these products are rounded to 8 bits. Then the factors of both attention products may
+// also be rounded, if a text is read in one step; stored keys and values have the cache's format.
 bool rounds_inputs(const Linear& linear) {
   const PackedMatrix* matrix = linear->packed();
   return matrix != nullptr &&

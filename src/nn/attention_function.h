@@ -42,7 +42,8 @@ class PagedCache;
 // The source of each sequence's keys and values. w is the width of all queries and kw that of all keys
 // (AttentionSpec::width, key_width).
 struct KeySource {
-  Tensor rows = {};      // [Tk, 2 kw], of as many sequences; undefined: next to the queries, or in `cache`
+  Tensor rows = {};      // [Tk, 2 kw], of the same number of sequences; undefined: next to the queries, or in
+                         // `cache`
   Offsets offsets = {};  // of `rows`
   // Not null: all keys and values in `layer` for `sequences`; the queries are the last ones. No gradient.
   const PagedCache* cache = nullptr;

@@ -24,7 +24,7 @@ class DistancesImpl : public Module {
   // `attention`: of every layer. If it is causal, keys are never after queries.
   DistancesImpl(const DistanceSpec& spec, std::int64_t width, const AttentionSpec& attention);
   // For sequences of up to `longest` keys. `like`: a tensor with the pass's type. `ahead`: causal attention
-  // also meets keys after its queries, because padding that sees nothing sees everything
+  // also meets keys after its queries, because padding that would see nothing sees everything
   // (AttentionQuirks::padding_sees_all). An Error if sequences are longer than there are vectors for.
   DistanceTable forward(std::int64_t longest, const Tensor& like, bool ahead);
 

@@ -6,7 +6,7 @@
 
 namespace attend {
 
-// dropout(x) with a mask that depends only on `seed`, whatever the type.
+// dropout(x) with a mask that depends only on `seed`, not on the type.
 Tensor seeded_dropout(const Tensor& x, double rate, std::uint64_t seed);
 
 // dropout(x) + residual; residual may be undefined. At rate 0 this is a plain addition.

@@ -109,7 +109,7 @@ struct EmbeddingSpec {
   bool norm_before_positions = false;  // applied to token vectors alone (the decoder of the small Blenderbot)
   double dropout = 0;
   std::optional<ClusterSpec> clusters = {};
-  // XLNet: one more vector, which stands for a token to be predicted.
+  // XLNet: one more vector, which represents a token to be predicted.
   bool mask_vector = false;
   // The width of the layers if it differs: a matrix projects to it (ALBERT: Lan et al. 2019,
   // arXiv:1909.11942, section 3.1). 0: `width`.

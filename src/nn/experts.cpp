@@ -35,7 +35,7 @@ Routes find_routes(const Tensor& scores, std::int64_t chosen) {
   return routes;
 }
 
-// The adapters of rows, each of which belongs to one of T tokens.
+// The adapters of rows; each row belongs to one of T tokens.
 std::shared_ptr<const AdapterChoice> adapters_of(const std::shared_ptr<const AdapterChoice>& choice,
                                                  std::span<const std::int64_t> tokens, std::int64_t T) {
   if (!choice || choice->only) return choice;

@@ -1,4 +1,4 @@
-// Mixture of experts: feed-forward layers, of which each token uses some (ExpertsSpec).
+// Mixture of experts: several feed-forward layers; each token uses some of them (ExpertsSpec).
 #pragma once
 
 #include "nn/feed_forward.h"

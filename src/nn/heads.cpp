@@ -28,7 +28,7 @@ Tensor LanguageModelHeadImpl::transform(const Tensor& hidden, Pass& pass) {
 
 Tensor LanguageModelHeadImpl::forward(const Tensor& hidden, Pass& pass) {
   if (clusters_) return clusters_(hidden);
-  // Like a Linear: an unpacked matrix stays as it is, mapped from the file if memory is limited.
+  // Like a Linear: an unpacked matrix is unchanged, mapped from the file if memory is limited.
   const Tensor scores = adapted_linear(
       transform(hidden, pass), {weight_, bias_, packed() != nullptr ? &packed_ : nullptr, adapters}, pass);
   return spec_.soft_cap > 0 ? ops::tanh(scores / spec_.soft_cap) * spec_.soft_cap : scores;

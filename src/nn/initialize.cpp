@@ -14,7 +14,7 @@ const StackSpec& stack_of(const ModelSpec& model) {
   return model.encoder ? *model.encoder : *model.decoder;
 }
 
-// Vectors that replace a query or a token instead of shifting a result are no biases: XLNet's and
+// Vectors that replace a query or a token instead of shifting a result are not biases: XLNet's and
 // Transformer-XL's, and gpt-oss's sinks; nor is the router's.
 bool is_bias(std::string_view name) {
   return !name.ends_with("content_bias") && !name.ends_with("distance_bias") &&
@@ -22,7 +22,7 @@ bool is_bias(std::string_view name) {
          !name.ends_with("router.bias");
 }
 
-// The standard deviation of a matrix with a normal distribution, or of a vector that is no bias.
+// The standard deviation of a matrix with a normal distribution, or of a vector that is not a bias.
 double width_of(const ModelSpec& model, std::string_view name) {
   const InitializationSpec& spec = model.initialization;
   if (contains(name, "clusters.projection-")) return spec.projections.value_or(spec.range);

@@ -1,6 +1,6 @@
 // Details of transformers that no paper describes: names, and padding that is computed although no real token
 // reads it. A spec needs them to reproduce its numbers and read its files. They are separate from the
-// architecture, so a reader who wants to understand that can skip them.
+// architecture, so a reader of the architecture can skip them.
 #pragma once
 
 #include <cstdint>

@@ -91,10 +91,10 @@ struct AttentionSpec {
   double scale = 1;  // of the scores, usually 1 / sqrt(head_size)
   bool causal = false;
   // A query sees keys at a distance below this, including itself: causal, the last `window` keys (GPT-Neo);
-  // else as many on both sides (ModernBERT). 0: all.
+  // else the same number on both sides (ModernBERT). 0: all.
   std::int64_t window = 0;
   // Heads of keys and values, each for heads / key_heads neighbouring heads of queries (Ainslie et al. 2023,
-  // arXiv:2305.13245); 0: as many as heads.
+  // arXiv:2305.13245); 0: the number of heads.
   std::int64_t key_heads = 0;
   std::optional<std::size_t> rotary = {};  // the index in StackSpec::rotaries for queries and keys
   std::optional<QueryKeyNorm> query_key_norm = {};
@@ -104,8 +104,8 @@ struct AttentionSpec {
   std::optional<DistanceTerms> distance = {};
   std::optional<BlockSparse> blocks = {};  // absent: dense
   AttentionQuirks quirks = {};
-  // Adds this many keys and values of zeros before a text's first key: Transformer-XL's memory before
-  // anything was read.
+  // Adds this many keys and values of zeros before a text's first key: Transformer-XL's memory before the
+  // first segment.
   std::int64_t empty_keys = 0;
   bool input_bias = true, output_bias = true;  // of the projections
   bool key_bias = true;                        // with input_bias: also of the keys (DeBERTa: not)
@@ -193,7 +193,7 @@ struct StackSpec {
   // tokens to be predicted (models/streams.h).
   bool two_streams = false;
   // With two streams. looks_back: rows see only earlier rows and themselves. same_length: row i sees no keys
-  // before key i, so that every row sees equally many.
+  // before key i, so that every row sees the same number.
   bool looks_back = false, same_length = false;
   // With two streams: the second half of a batch is read backwards, so its distances have the opposite sign.
   bool half_backwards = false;
@@ -296,7 +296,7 @@ struct SpanSearchSpec {
   NormSpec norm;
 };
 
-// The part of a language model's loss that keeps its experts equally busy (Fedus et al. 2021,
+// The part of a language model's loss that balances the load of its experts (Fedus et al. 2021,
 // arXiv:2101.03961, section 2.2).
 struct RouterLoss {
   double factor = 0;

@@ -1,4 +1,4 @@
-// Overrides the dropout rates of a model, whatever its family calls them in config.json.
+// Overrides the dropout rates of a model, independent of their names in config.json.
 #pragma once
 
 #include "nn/spec.h"

@@ -45,8 +45,8 @@ std::shared_ptr<const RotaryTables> turns(const StackSpec& spec, const TokenBatc
       rotary_tables(spec.rotaries, batch.positions, batch.offsets, type));
 }
 
-// If the norm comes before the attention, earlier states are normalized like the current ones. If nothing has
-// been read yet, they are `empty` zero rows; the norm changes these too, so it must be applied.
+// If the norm comes before the attention, earlier states are normalized like the current ones. Before the
+// first segment, they are `empty` zero rows; the norm changes these too, so it must be applied.
 Tensor normed_past(LayerNorm& norm, const LayerContext& c, const Tensor& x, std::int64_t empty) {
   Tensor past = c.past;
   if (!past.defined() && empty > 0) past = ops::zeros({c.offsets.count(), empty, x.size(1)}, x.type());

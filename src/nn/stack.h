@@ -34,7 +34,7 @@ struct LayerContext {
   Offsets memory_offsets = {};
   const CacheUse* cache = nullptr;
   AttentionCapture self_capture = {}, cross_capture = {};
-  Tensor* routing = nullptr;  // receives what a RouterLoss reads; null: nothing does
+  Tensor* routing = nullptr;  // receives the input of a RouterLoss; null: there is none
 
   AttentionRows rows() const {
     return {offsets, visible.get(), rotaries.get(), distances.rows.defined() ? &distances : nullptr,

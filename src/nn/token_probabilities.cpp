@@ -44,7 +44,7 @@ struct TokenScores {
     return result;
   }
 
-  // Of hidden, weight and bias, where they are wanted, given that of each log-probability.
+  // Gradients of hidden, weight and bias, if wanted, from the gradient of each log-probability.
   std::vector<Tensor> gradients(const Tensor& gradient) const {
     if (rows() == 0) return {ops::zeros_like(hidden), Tensor(), Tensor()};
     const Tensor dhidden = ops::empty_like(hidden);
@@ -75,7 +75,7 @@ Tensor by_kernels(const TokenScores& all) {
   return ops::with_rule([&] { return all.log_probabilities(); }, rule, all.hidden, all.weight, all.bias);
 }
 
-// Are the scores nothing but hidden states times a matrix that is there?
+// Whether the scores are only hidden states times a defined matrix.
 bool is_product(const Transformer& model) {
   const auto& spec = model->spec().language_model_head;
   const LanguageModelHead& head = model->language_model_head;

@@ -1,13 +1,13 @@
-// Log-probabilities of given tokens, one by one: for losses that weigh whole texts against each other.
+// Log-probabilities of given tokens, one by one, for losses that compare whole texts.
 #pragma once
 
 #include "nn/transformer.h"
 
 namespace attend {
 
-// log p(labels[i]) by the scores over the vocabulary that the model's head makes of hidden states [n, d]:
-// [n]. Differentiable. Where the head is one product of matrices, the scores are made a block of rows at a
-// time, and again for the gradients: no [n, V] is ever held.
+// log p(labels[i]) from the head's scores over the vocabulary for hidden states [n, d]: [n]. Differentiable.
+// If the head is one matrix product, scores are computed for a block of rows at a time, and again for the
+// gradients: [n, V] is never in memory.
 Tensor token_log_probabilities(const Transformer& model, const Tensor& hidden, const Tensor& labels,
                                Pass& pass);
 

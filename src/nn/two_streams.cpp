@@ -3,7 +3,7 @@
 namespace attend {
 namespace {
 
-// As in the original: so large that a row which sees nothing sees everything equally.
+// As in the original: so large that a row that would see nothing sees everything equally.
 constexpr double kHidden = -1e30;
 
 void check(const PermutedText& text, std::size_t number) {

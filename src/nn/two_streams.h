@@ -25,14 +25,14 @@ struct TwoStreams {
 };
 
 // Row i sees token j if j is not predicted or order[j] < order[i]; content also sees itself. That is the
-// perm_mask of transformers' DataCollatorForPermutationLanguageModeling. A row that sees nothing sees
+// perm_mask of transformers' DataCollatorForPermutationLanguageModeling. A row that would see nothing sees
 // everything equally, as in the original, so some token of a text should not be predicted. `past` as in
 // TokenBatch. An Error if a text's numbers do not match.
 TwoStreams two_streams(const std::vector<PermutedText>& texts, std::vector<Tensor> past = {});
 
 // What the rows of one text see, first its content and then its queries. hidden [L, L] bool: token j is
 // hidden from row i (content is never hidden from itself). targets [P] int64: the tokens that the queries
-// stand for. `past`: the number of keys before the text's own; all rows see them, unless `hidden` is [L, past
+// represent. `past`: the number of keys before the text's own; all rows see them, unless `hidden` is [L, past
 // + L] and says otherwise. types [L] int64, or undefined: none are given.
 QueryMask two_stream_keys(const Tensor& hidden, const Tensor& targets, std::int64_t past,
                           const Tensor& types);

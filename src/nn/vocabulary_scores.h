@@ -1,4 +1,4 @@
-// The factors of a model's scores over its vocabulary, for losses that never hold all scores in memory.
+// The factors of a model's scores over its vocabulary, for losses that never need all scores in memory.
 #pragma once
 
 #include "nn/distillation.h"

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kBest = 20, kLongestAnswer = 30;
 
-// The best of them, the first of equal ones before the others.
+// Keeps the better span; of equal scores, the first.
 std::vector<std::int64_t> best_rows(std::span<const float> scores) {
   std::vector<std::int64_t> rows(scores.size());
   std::iota(rows.begin(), rows.end(), 0);

@@ -29,7 +29,7 @@ std::int64_t CausalLanguageModel::examples() const {
 std::vector<std::vector<std::int64_t>> CausalLanguageModel::batches(const BatchSize& size, std::uint64_t seed,
                                                                     std::int64_t epoch, bool shuffled) const {
   if (!remembers_) return Objective::batches(size, seed, epoch, shuffled);
-  const std::int64_t fitting = size.tokens / length_;  // unlimited_tokens only where examples are limited
+  const std::int64_t fitting = size.tokens / length_;  // unlimited_tokens only if examples are limited
   return stream_batches(examples(), size.examples > 0 ? std::min(size.examples, fitting) : fitting,
                         !shuffled);
 }
@@ -75,7 +75,7 @@ std::unique_ptr<Objective> make_causal(const Setting& setting) {
   check_left_to_right(setting);
   const StackSpec& stack = setting.spec.decoder ? *setting.spec.decoder : *setting.spec.encoder;
   const std::int64_t most = readable_tokens(setting, stack), wanted = wanted_length(setting.recipe);
-  constexpr std::int64_t kUsual = 512;  // where positions have no end
+  constexpr std::int64_t kUsual = 512;  // if positions are unlimited
   const bool endless = most == std::numeric_limits<std::int64_t>::max();
   TokenizeOptions options;
   options.cache_directory = setting.recipe.cache;

@@ -1,5 +1,5 @@
-// Causal language modelling (Radford et al. 2018): every token is predicted from those before it in a block
-// of running text. Each epoch cuts the text at other places. Models with memories (Dai et al. 2019,
+// Causal language modelling (Radford et al. 2018): every token is predicted from the previous ones in a block
+// of running text. Each epoch cuts the text at other positions. Models with memories (Dai et al. 2019,
 // arXiv:1901.02860) read it in order.
 #pragma once
 
@@ -11,9 +11,9 @@ namespace attend {
 
 class CausalLanguageModel : public Objective {
  public:
-  // Blocks of `length` tokens. `remembers`: each is read behind the one before it. `expert_balance`: the
-  // factor of a second term that keeps experts equally busy; 0: none. Error if the text is shorter than one
-  // block.
+  // Blocks of `length` tokens. `remembers`: each is read after the previous one, whose states it sees.
+  // `expert_balance`: the factor of a second term that balances the load of experts; 0: no such term. Throws
+  // Error if the text is shorter than one block.
   CausalLanguageModel(TokenRows text, std::int64_t length, bool remembers = false, double expert_balance = 0);
 
   std::vector<Term> terms() const override;

@@ -11,8 +11,8 @@ namespace attend {
 
 class Chat : public Objective {
  public:
-  // Reads conversations (data/conversations.h). One of which nothing is left to learn when it is cut to the
-  // longest length is left out, with a warning.
+  // Reads conversations (data/conversations.h). A conversation that has no tokens to learn after truncation
+  // is left out, with a warning.
   explicit Chat(const Setting& setting);
 
   std::vector<Term> terms() const override { return next_token_terms(expert_balance_); }

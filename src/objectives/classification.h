@@ -10,7 +10,7 @@ namespace attend {
 
 class Classification : public Objective {
  public:
-  // `problem` says which of the three. If the setting has no labels, they are taken from the data.
+  // `problem` selects one of the three. If the setting has no labels, they are taken from the data.
   Classification(const Setting& setting, ProblemType problem);
 
   std::int64_t examples() const override { return static_cast<std::int64_t>(texts_.size()); }
@@ -28,7 +28,7 @@ class Classification : public Objective {
   ProblemType problem_;
   Labels labels_;
   std::vector<EncodedText> texts_;
-  std::vector<std::vector<double>> targets_;  // of each text: its label's number, or a number per score
+  std::vector<std::vector<double>> targets_;  // of each text: its label's index, or a value per score
 };
 
 }  // namespace attend

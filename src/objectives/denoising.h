@@ -1,5 +1,5 @@
-// Denoising (BART; Lewis et al. 2019, arXiv:1910.13461, section 2.2): a text is spoiled in one or several
-// ways, and the decoder writes it as it was.
+// Denoising (BART; Lewis et al. 2019, arXiv:1910.13461, section 2.2): a text is corrupted in one or several
+// ways, and the decoder writes the original text.
 #pragma once
 
 #include "data/token_rows.h"
@@ -8,19 +8,21 @@
 
 namespace attend {
 
-// In the order in which they are applied. Shares are of the texts, rates of a text's tokens.
+// In the order in which they are applied. Shares are fractions of the texts, rates are fractions of a text's
+// tokens.
 struct NoiseOptions {
   double permute_share = 0;  // sentences in another order
-  double delete_rate = 0;    // left out without a trace
-  double mask_rate = 0.3;    // hidden
-  bool mask_spans = true;    // a mask for each span, else for each token
+  double delete_rate = 0;    // removed without a mask
+  double mask_rate = 0.3;    // replaced by a mask
+  bool mask_spans = true;    // true: one mask per span; false: one per token
   double mean_span = 3;
-  double rotate_share = 0;  // begin elsewhere
+  double rotate_share = 0;  // begin at another token
 };
 
 class Denoising : public Objective {
  public:
-  // Sentences of one document side by side, as many as fit. Error if the tokenizer has no mask token.
+  // Joins adjacent sentences of one document until the next does not fit. Throws Error if the tokenizer has
+  // no mask token.
   explicit Denoising(const Setting& setting);
 
   std::int64_t examples() const override { return static_cast<std::int64_t>(blocks_.size()); }

@@ -23,7 +23,7 @@ const StackSpec& top_of(const ModelSpec& spec) {
   return spec.decoder ? *spec.decoder : *spec.encoder;
 }
 
-// How many rows the last hidden states have.
+// The number of rows of the last hidden states.
 std::int64_t hidden_rows(const Batch& batch) {
   if (batch.images.pixels.defined()) return batch.sequences() * batch.patches;
   return batch.target.ids.defined() ? batch.target.offsets.total() : batch.tokens.offsets.total();
@@ -33,7 +33,7 @@ bool are_classes(const Tensor& labels) {
   return !labels.is_floating_point();
 }
 
-// The numbers of the rows with a label.
+// The indices of the rows with a label.
 Tensor labelled_rows(const Tensor& labels) {
   return labels.reshape(-1).ne(kIgnoredLabel).nonzero().squeeze(1);
 }
@@ -72,7 +72,7 @@ std::unique_ptr<Objective> learn_from_model(const ObjectiveKind& kind, const Set
   const ModelSpec& spec = teacher.network()->spec();
   const ModelDirectory directory(student.recipe.teacher);
   Recipe recipe = student.recipe;
-  const bool types = takes_types(spec) && !takes_types(student.spec);  // which the student skips
+  const bool types = takes_types(spec) && !takes_types(student.spec);  // which the student ignores
   if (types) recipe.max_length = longest_text(student);
   const Setting setting = {recipe,
                            types ? directory : student.directory,

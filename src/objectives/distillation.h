@@ -1,14 +1,13 @@
-// A student learns what its teacher says beside what the labels say (Hinton et al. 2015, "Distilling the
+// A student learns from its teacher's outputs in addition to the labels (Hinton et al. 2015, "Distilling the
 // knowledge in a neural network", arXiv:1503.02531; Sanh et al. 2019, "DistilBERT", arXiv:1910.01108). The
 // terms:
 // - those of the objective itself, with Recipe::hard_weight; "loss" is called labels here;
 // - soft_targets, with soft_weight: the teacher's distribution over labels or over the vocabulary at
-// Recipe::temperature
-//   (nn/distillation.h), of the rows that have a label. Of numbers and of several labels at once, whose
-//   scores are no distribution, the squared error of the scores (Ba & Caruana 2013, arXiv:1312.6184);
-// - hidden_states, with hidden_weight: one minus the cosine of both models' last hidden states, of all
-// tokens.
-// The teacher is a model, or a file with what it has said of the data's examples (stored_scores.h).
+//   Recipe::temperature (nn/distillation.h), for the rows that have a label. For numbers and for several
+//   labels at once, whose scores are not a distribution, the squared error of the scores (Ba & Caruana 2013,
+//   arXiv:1312.6184);
+// - hidden_states, with hidden_weight: 1 minus the cosine of both models' last hidden states, for all tokens.
+// The teacher is a model, or a file with its scores of the data's examples (stored_scores.h).
 #pragma once
 
 #include "objectives/registry.h"
@@ -18,22 +17,22 @@
 
 namespace attend {
 
-// The recipe's teacher with the objective's head. Error if it was not trained for that, reads other tokens
-// than the student, or is of another width while hidden states are to be learned.
+// The recipe's teacher with the objective's head. Throws Error if it was not trained for that objective,
+// reads other tokens than the student, or has another width while hidden states are learned.
 PretrainedModel load_teacher(const Setting& student, const ObjectiveKind& kind);
-// The labels of a teacher, in its order; nothing if it has none or no names for them.
+// The labels of a teacher, in its order; none if it has no labels or no names for them.
 std::optional<Labels> taught_labels(const PretrainedModel& teacher);
 
-// The objective of a student, with its teacher: labels are the teacher's, and texts have token types where
-// either of them takes some.
+// The objective of a student, with its teacher: labels are the teacher's, and texts have token types if
+// either model takes them.
 std::unique_ptr<Objective> distil(const ObjectiveKind& kind, const Setting& student);
 
 class Distillation : public Objective {
  public:
   using Teacher = std::variant<Trainee, StoredScores>;
 
-  // Error if the objective has neither scores over labels nor over a vocabulary, or labels or examples of
-  // another number.
+  // Throws Error if the objective has no scores over labels or a vocabulary, or has another number of labels
+  // or examples.
   Distillation(const Recipe& recipe, const ObjectiveKind& kind, std::unique_ptr<Objective> objective,
                Teacher teacher);
 
@@ -60,7 +59,7 @@ class Distillation : public Objective {
 
   std::unique_ptr<Objective> objective_;
   Teacher teacher_;
-  bool vocabulary_;  // the scores are over it, not over labels
+  bool vocabulary_;  // scores are over the vocabulary, not over labels
   double temperature_, soft_weight_, hard_weight_, hidden_weight_;
 };
 

@@ -5,7 +5,7 @@
 namespace attend {
 namespace {
 
-// Scores of the two are compared token by token.
+// Scores of both models are compared token by token.
 void check_tokens(const Tokenizer& learns, const Tokenizer& frozen, const std::string& given) {
   const std::size_t ours = learns.vocabulary_size(), theirs = frozen.vocabulary_size();
   for (std::size_t i = 0; i < std::max(ours, theirs); ++i) {

@@ -67,7 +67,7 @@ std::optional<Labels> kept_labels(const Labels& of_head, const std::vector<std::
   if (named > 0) return {};
   const bool are_ids = std::ranges::all_of(
       of_data, [&](const std::string& name) { return is_label_number(name, own.size()); });
-  // 0 and 1 of a model with five named labels are hardly its first two.
+  // With five named labels, 0 and 1 in the data hardly mean the first two.
   if (are_ids && (are_unnamed(own) || has(of_data, std::to_string(own.size() - 1)))) return of_head;
   if (are_unnamed(own) && own.size() == of_data.size()) return Labels{of_data, of_head.problem};
   return {};

@@ -8,7 +8,7 @@
 namespace attend {
 namespace {
 
-// lang2id of config.json: each name with its number, from 0 to count - 1.
+// lang2id of config.json: each name with its index, from 0 to count - 1.
 std::vector<std::pair<std::string, std::int64_t>> read_names(const Fields& config, std::int64_t count) {
   std::vector<std::pair<std::string, std::int64_t>> names;
   const auto found = config.json().find("lang2id");

@@ -5,9 +5,9 @@
 
 namespace attend {
 
-// The language of each of setting.files, by its number: as the recipe names it, else by the file's ending
-// (train.en). Empty where the model has no vectors for languages. Error if config.json's lang2id has no such
-// language, or the recipe names some for a model without.
+// The language of each of setting.files, as an index: from the recipe, or from the file's ending (train.en).
+// Empty if the model has no language vectors. Throws Error if config.json's lang2id has no such language, or
+// if the recipe names languages for a model without them.
 std::vector<std::int64_t> file_languages(const Setting& setting);
 
 }  // namespace attend

@@ -1,5 +1,6 @@
 // Masked language modelling (Devlin et al. 2018, arXiv:1810.04805, section 3.1): tokens of a text are hidden
-// and predicted from the others; other ones in each epoch (Liu et al. 2019, arXiv:1907.11692, section 4.1).
+// and predicted from the others; different ones in each epoch (Liu et al. 2019, arXiv:1907.11692, section
+// 4.1).
 #pragma once
 
 #include "data/token_rows.h"
@@ -14,7 +15,8 @@ MaskOptions mask_options(const Recipe& recipe);
 
 class MaskedLanguageModel : public Objective {
  public:
-  // Sentences of one document side by side, as many as fit. Error for a model that sees only earlier tokens.
+  // Joins adjacent sentences of one document until the next does not fit. Throws Error for a model that sees
+  // only earlier tokens.
   MaskedLanguageModel(const Setting& setting, const MaskOptions& options);
 
   std::int64_t examples() const override { return static_cast<std::int64_t>(blocks_.size()); }
@@ -24,14 +26,14 @@ class MaskedLanguageModel : public Objective {
   std::unique_ptr<Meter> meter() const override { return perplexity_meter(); }
 
  private:
-  // The files of one language, or all of them where tokens know none.
+  // The files of one language, or all files if tokens have no language.
   struct Source {
     TokenRows rows;
     std::optional<std::int64_t> language;
   };
   struct Block {
     std::size_t source;
-    std::int64_t begin, end;  // in its rows' ids
+    std::int64_t begin, end;  // in the ids of its rows
   };
   TextFrame frame_;
   Masking masking_;
@@ -42,7 +44,8 @@ class MaskedLanguageModel : public Objective {
 // Whether texts of this setting have token types.
 bool with_types(const Setting& setting);
 
-// A batch of texts with masked tokens, chosen at random for each example; its only count is theirs.
+// A batch of texts with masked tokens, chosen at random for each example; its only count is the number of
+// masked tokens.
 Batch hide_tokens(std::vector<EncodedText> texts, const Masking& masking,
                   std::span<const std::int64_t> examples, const Draws& draws);
 
@@ -50,7 +53,7 @@ Batch hide_tokens(std::vector<EncodedText> texts, const Masking& masking,
 struct TokenPredictions {
   Tensor hidden;        // [T, d]
   Tensor loss;          // a sum
-  Tensor balance = {};  // nn/experts.h's router_loss; undefined where the model has none
+  Tensor balance = {};  // nn/experts.h's router_loss; undefined if the model has no experts
 };
 TokenPredictions predict_tokens(Transformer model, const Batch& batch, Pass& pass,
                                 const LossOptions& options);

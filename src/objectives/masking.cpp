@@ -25,7 +25,7 @@ std::vector<bool> continuing_tokens(const Tokenizer& tokenizer) {
   return continues;
 }
 
-// n in 1 .. most with a probability proportional to 1 / n.
+// n in 1 .. `most` with a probability proportional to 1 / n.
 std::size_t harmonic(std::int64_t most, Random& random) {
   double sum = 0;
   for (std::int64_t n = 1; n <= most; ++n) sum += 1 / static_cast<double>(n);
@@ -35,8 +35,8 @@ std::size_t harmonic(std::int64_t most, Random& random) {
   return static_cast<std::size_t>(most);
 }
 
-// By id: special tokens cannot come from a text. An encoding of the empty text shows those of the frame; the
-// others have a role.
+// By id: whether a token is special and so cannot come from a text. An encoding of the empty text shows the
+// frame's tokens; the others have a role.
 std::vector<bool> special_tokens(const Setting& setting) {
   const Tokenizer& tokenizer = *setting.tokenizers.source;
   std::vector<bool> special(tokenizer.vocabulary_size());

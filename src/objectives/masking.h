@@ -1,5 +1,5 @@
 // Which tokens of a text are masked, and their replacement (Devlin et al. 2018, arXiv:1810.04805, section
-// 3.1): of the predicted tokens, four fifths become the mask, a tenth a random token, a tenth stay.
+// 3.1): of the predicted tokens, four fifths become the mask, a tenth a random token, a tenth are unchanged.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -10,9 +10,9 @@ namespace attend {
 
 struct MaskOptions {
   double rate = 0.15;        // share of the tokens that are predicted
-  bool whole_words = false;  // a word is hidden with all its pieces or not at all
+  bool whole_words = false;  // a word is masked with all its pieces or not at all
   // Max words in a row; n of them with a probability proportional to 1 / n (Lan et al. 2019,
-  // arXiv:1909.11942, section 3.1). Words are then masked whole.
+  // arXiv:1909.11942, section 3.1). Then words are always masked whole.
   std::int64_t ngram = 1;
   double masked = 0.8, random = 0.1;  // replacement of the predicted tokens; the rest stay
 };

@@ -1,13 +1,11 @@
-// What a model is trained to do: examples become batches, batches become losses.
+// Training objectives: examples become batches, batches become losses.
 //
 // A file per objective, a line in registry.cpp. Three ideas hold them together:
-// - A batch follows from (seed, epoch, numbers of its examples) alone. It is made on a thread of its own,
-// ahead
-//   of the model, and a run that is resumed makes the same ones.
+// - A batch depends only on (seed, epoch, indices of its examples). It is made on a separate thread, ahead
+//   of the model, and a resumed run makes the same batches.
 // - A loss is a sum over labels, term by term, and the batch knows how many labels each term has. The loop
-// divides
-//   every term by its count over the whole step, however many batches and processes share it.
-// - What is measured in validation is what the loss has computed anyway: its scores go to a Meter.
+//   divides every term by its count over the whole step, for any number of batches and processes.
+// - Validation measures what the loss has computed anyway: its scores go to a Meter.
 #pragma once
 
 #include "base/random.h"
@@ -22,29 +20,29 @@
 
 namespace attend {
 
-// A part of a loss. The total loss is the sum of weight * (sum over labels) / (number of labels). A weight of
-// 0 makes it a figure of the log, of which nothing is learned.
+// A part of a loss. The total loss is the sum of weight * (sum over labels) / (number of labels). A term with
+// weight 0 is only logged; nothing is learned from it.
 struct Term {
   std::string name;
   double weight = 1;
   bool higher_is_better = false;
 };
 
-// The randomness of an example, which follows from the seed, the epoch and the example's index.
+// The randomness of an example, which depends only on the seed, the epoch and the example's index.
 struct Draws {
   std::uint64_t seed = 0;
   std::int64_t epoch = 0;
   Random of(std::int64_t example) const { return Random(Random(seed, epoch).next(), example); }
 };
 
-// A figure of a validation.
+// A metric of a validation.
 struct Score {
   std::string name;
   double value;
   bool higher_is_better;
 };
 
-// Accumulates a metric of scores and their labels, batch by batch.
+// Accumulates a metric
 class Meter {
  public:
   virtual ~Meter() = default;
@@ -56,17 +54,16 @@ class Meter {
 struct Losses {
   std::vector<Tensor> sums;  // a scalar for each of terms(), differentiable
   Tensor scores = {};        // for the Meter; may be undefined
-  // [T, d]: the last hidden states, or with a vocabulary head those of the rows in token_labels. A student
-  // also learns these; undefined if not available.
+  // [T, d]: the last hidden states, or, with a vocabulary head, those of the rows with token_labels. A
+  // student also learns these; undefined if not available.
   Tensor hidden = {};
 };
 
-// What several processes may share out of a step.
+// How several processes may share a step.
 enum class Sharing {
-  examples,  // each takes some examples of every batch: a loss is a sum over examples that know nothing of
-             // one another
+  examples,  // each takes some examples of every batch: a loss is a sum over independent examples
   batches,   // whole batches: examples of one are compared with each other
-  nothing,   // one batch leaves something for the next
+  nothing,   // a batch leaves state for the next one
 };
 
 class Objective {
@@ -86,17 +83,17 @@ class Objective {
                                                          std::int64_t epoch, bool shuffled) const;
   virtual Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const = 0;
 
-  // Reads nothing but its arguments: the batches of the next step are being made while it runs.
+  // Reads only its arguments, because the next step's batches are made while it runs.
   virtual Losses losses(Trainee& trainee, const Batch& batch, Pass& pass,
                         const LossOptions& options) const = 0;
   virtual std::unique_ptr<Meter> meter() const { return nullptr; }
 
-  // The labels of the model's score head; nothing for objectives without one.
+  // The labels of the model's score head; none for objectives without one.
   virtual std::optional<Labels> labels() const { return {}; }
   // The data's scores that mean 0 and 1, so that validation uses the same.
   virtual std::optional<std::pair<double, double>> score_range() const { return {}; }
 
-  // What of a step several processes may share out.
+  // How several processes may share a step.
   virtual Sharing sharing() const { return Sharing::examples; }
 };
 

@@ -13,7 +13,7 @@
 namespace attend {
 namespace {
 
-// Vectors of texts, each once, with their numbers.
+// Vectors of different texts, with their indices.
 class VectorTable {
  public:
   void add(std::int64_t number, const Tensor& vector) {
@@ -23,12 +23,12 @@ class VectorTable {
     rows_.push_back(vector.clone());
   }
   std::int64_t number(std::int64_t place) const { return numbers_[static_cast<std::size_t>(place)]; }
-  // The row of a text; -1: it is not there.
+  // The row of a text; -1: it is absent.
   std::int64_t place(std::int64_t number) const {
     const auto found = places_.find(number);
     return found == places_.end() ? -1 : found->second;
   }
-  // [texts, width] of length 1.
+  // [texts, width], normalized to length 1.
   Tensor unit_vectors(std::int64_t width) const {
     return to_unit_length(ops::stack(rows_).narrow(1, 0, std::min(width, rows_.front().size(0))))
         .contiguous();
@@ -40,7 +40,7 @@ class VectorTable {
   std::vector<Tensor> rows_;
 };
 
-// Keeps a vector of each different text: the search is among all of them.
+// Keeps a vector of each different text, because the search covers all of them.
 class RetrievalMeter : public Meter {
  public:
   explicit RetrievalMeter(std::vector<std::int64_t> widths) : widths_(std::move(widths)) {}
@@ -79,7 +79,7 @@ class RetrievalMeter : public Meter {
     return metric.figures();
   }
 
-  // Each right one is looked for among the wrong ones; the query itself is neither.
+  // Each right text is ranked among the wrong ones; the query itself is excluded.
   void rank(std::span<float> similarities, std::int64_t query, RetrievalMetric& metric) const {
     std::vector<std::pair<std::int64_t, float>> right;
     const auto hide = [&](std::int64_t place) {

@@ -19,7 +19,7 @@ class Pairs : public Objective {
   std::vector<Term> terms() const override { return vectors_.terms(); }
   std::int64_t examples() const override { return vectors_.count(); }
   std::int64_t tokens(std::int64_t example) const override { return vectors_.tokens(example); }
-  // labels [B, 2]: the numbers of both texts of each pair; equal texts have one number.
+  // labels [B, 2]: the indices of both texts of each pair; equal texts have the same index.
   Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const override;
   // scores [2B, d]: the vectors, first ones before second ones.
   Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override;
@@ -32,8 +32,8 @@ class Pairs : public Objective {
   double scale_;
 };
 
-// For pairs with these text indices [B, 2]: [B, B] bool, true if the second text of pair j is no negative of
-// the first text of pair i although it belongs to another pair.
+// For pairs with these text indices [B, 2]: [B, B] bool, true if the second text of pair j is not a negative
+// of the first text of pair i although it belongs to another pair.
 Tensor false_negatives(const Tensor& numbers);
 
 }  // namespace attend

@@ -21,7 +21,7 @@ struct PredictedSpans {
   std::int64_t longest = 5;  // spans have 1 to this many tokens, uniformly
 };
 
-// Which of a text's tokens are predicted, in their order: after another a span, anywhere in a piece of the
+// Which tokens of a text are predicted, in order: one span after another, each anywhere in a piece of the
 // text that is span / rate tokens long.
 std::vector<std::int64_t> draw_predicted(std::int64_t length, const PredictedSpans& spans, Random& random);
 
@@ -32,7 +32,7 @@ PermutedText permute(const EncodedText& text, const std::vector<bool>& special, 
 
 class PermutationLanguageModel : public Objective {
  public:
-  // Sentences of one document side by side, as many as fit.
+  // Joins adjacent sentences of one document until the next does not fit.
   explicit PermutationLanguageModel(const Setting& setting);
 
   std::int64_t examples() const override { return static_cast<std::int64_t>(blocks_.size()); }

@@ -21,7 +21,7 @@ class Pictures {
   // `random`. Fills in pixels and patches. Not in validation.
   Batch batch(std::span<const std::int64_t> pictures, std::span<Random> random) const;
 
-  // The names of all labels, in the order in which ids are given; empty if one file has none.
+  // The names of all labels, in the order of their ids; empty if one file has none.
   std::vector<std::string> labels() const;
   const std::string& label(std::int64_t picture) const;
   std::string place(std::int64_t picture) const;  // its source, for messages
@@ -29,8 +29,8 @@ class Pictures {
  private:
   struct Place {
     std::size_t file = 0;
-    std::int64_t number = 0;    // in that file
-    std::int64_t prepared = 0;  // in prepared_
+    std::int64_t number = 0;    // index in that file
+    std::int64_t prepared = 0;  // index in prepared_
   };
   void prepare(const std::vector<std::string>& files);
   Tensor read(const Place& place) const;  // [channels, H, W] bytes
@@ -42,7 +42,7 @@ class Pictures {
   PatchSpec spec_;
   std::int64_t shift_;
   bool flip_;
-  Tensor prepared_;  // [count, channels, H, W] bytes; undefined where that would be too much memory
+  Tensor prepared_;  // [count, channels, H, W] bytes; undefined if that would need too much memory
 };
 
 }  // namespace attend

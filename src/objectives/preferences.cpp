@@ -24,7 +24,7 @@ bool is_chat(const Preference& row) {
   return std::holds_alternative<Messages>(row.prompt);
 }
 
-// Both answers after their prompt. The chat template is read where a row has messages.
+// Both answers after their prompt. The chat template is read if a row has messages.
 class PreferenceTexts {
  public:
   explicit PreferenceTexts(const Setting& setting)
@@ -162,7 +162,7 @@ Tensor side(const Tensor& of_texts, std::int64_t which) {
 
 }  // namespace
 
-// `ratios` [texts]: by how much the model makes each answer likelier than the reference does.
+// `ratios` [texts]: log ratio of the probabilities of each answer under the model and under the reference.
 Tensor Preferences::loss_of(const Tensor& ratios, const Batch& batch) const {
   const auto difference = [](const Tensor& of_texts) { return side(of_texts, 0) - side(of_texts, 1); };
   if (loss_ == PreferenceLoss::ipo) {

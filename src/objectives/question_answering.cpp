@@ -57,7 +57,7 @@ Tensor question_rows(const TokenBatch& tokens, std::int64_t end) {
 }
 
 // [T, 2]: as the original's head gives them. BigBird finds the question itself: it gives it another token
-// type and lets no answer start there except the one that means none.
+// type and allows no answer to start there except the one that means no answer.
 Tensor span_scores(const PretrainedModel& model, const TokenBatch& given, Pass& pass) {
   const std::optional<std::int64_t> end = model.network()->score_head->spec().question_end;
   TokenBatch tokens = given;

@@ -20,7 +20,7 @@ class QuestionAnswering : public Objective {
   Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const override;
   Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override;
   std::unique_ptr<Meter> meter() const override;
-  // A start and an end, which the originals take for labels.
+  // A start and an end, which the originals call labels.
   std::optional<Labels> labels() const override { return Labels{{"LABEL_0", "LABEL_1"}, {}}; }
 
  private:

@@ -25,14 +25,14 @@ class QuestionWindows {
   QuestionWindows(const Tokenizer& tokenizer, const std::vector<ContextQuestion>& questions,
                   const WindowOptions& options);
 
-  // Where an answer begins and ends: tokens of a window, both included.
+  // The start and end of an answer: tokens of a window, both included.
   struct Place {
     std::int64_t start = 0, end = 0;
   };
   struct Window {
     std::size_t question;
-    std::size_t begin, end;  // which tokens of the context it has
-    std::int64_t offset;     // the place of the first of them in the window
+    std::size_t begin, end;  // the tokens of the context in it
+    std::int64_t offset;     // the position of the first of them in the window
     std::int64_t none;       // the position that means no answer
     Place answer;            // the first of the answers; `none` twice if it is not whole in the window
     std::int64_t tokens;

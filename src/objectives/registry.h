@@ -16,7 +16,7 @@ namespace attend {
 struct Setting {
   const Recipe& recipe;
   const ModelDirectory& directory;
-  const ModelSpec& spec;  // of the model with the objective's head, of which labels are not yet known
+  const ModelSpec& spec;  // of the model with the objective's head, without labels, which are not yet known
   const TokenizerPair& tokenizers;
   const std::vector<std::string>& files;
   bool held_out = false;         // for validation: nothing changes from epoch to epoch
@@ -33,7 +33,7 @@ struct ObjectiveKind {
   Head head;
   bool fine_tunes =
       false;  // decides the defaults: a pretrained model learns a task, or a model learns to read
-  double rate_factor = 1;  // on the default learning rates of fine-tuning
+  double rate_factor = 1;  // multiplies the default learning rates of fine-tuning
   std::unique_ptr<Objective> (*make)(const Setting&) = nullptr;
   // Adds other models: those that are trained together with the first one, or its reference.
   void (*join)(Trainee&, const Setting&) = nullptr;
@@ -42,7 +42,7 @@ struct ObjectiveKind {
 };
 
 std::span<const ObjectiveKind* const> objective_kinds();
-const ObjectiveKind& find_objective(std::string_view name);  // Error that lists the names
+const ObjectiveKind& find_objective(std::string_view name);  // throws Error that lists the names
 
 // The recipe's options for tables.
 TableOptions table_options(const Setting& setting);

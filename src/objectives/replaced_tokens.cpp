@@ -24,7 +24,7 @@ Tensor labeled_places(const Tensor& labels) {
   return labels.ne(kIgnoredLabel).nonzero().squeeze(1);
 }
 
-// Samples from the head's scores, which are computed for as many rows at a time as in the loss.
+// Samples from the head's scores, which are computed in parts of the same number of rows as in the loss.
 Tensor draw_from(LanguageModelHead& head, const Tensor& hidden, std::int64_t vocabulary, std::uint64_t seed) {
   const Unrecorded no_grad;
   const std::int64_t block = vocabulary_block(hidden.size(1), vocabulary);
@@ -91,7 +91,7 @@ Losses ReplacedTokens::losses(Trainee& trainee, const Batch& batch, Pass& pass,
 
 namespace {
 
-// Both must mean the same by an id.
+// An id must mean the same in both models.
 void check_vocabularies(const Trainee& trainee, const PretrainedModel& generator, const Recipe& recipe) {
   const std::string& directory = recipe.generator.string();
   const StackSpec& ours = trainee.network()->encoder->spec();

@@ -15,7 +15,7 @@ using ScoreRange = std::pair<double, double>;
 
 constexpr ScoreRange kCosines = {0, 1};
 
-// The range that the scores suggest: that of cosines, or a common rating scale.
+// The range that the scores suggest: cosines, or a common rating scale.
 ScoreRange usual_range(double lowest, double highest, const std::string& files) {
   constexpr double scales[] = {5, 10, 100};
   if (lowest >= -1 && highest <= 1) return kCosines;

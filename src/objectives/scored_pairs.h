@@ -20,7 +20,7 @@ class ScoredPairs : public Objective {
   Batch collate(std::span<const std::int64_t> examples, const Draws& draws) const override;
   // scores [B, widths]: the cosines.
   Losses losses(Trainee& trainee, const Batch& batch, Pass& pass, const LossOptions& options) const override;
-  // spearman first: the cosines need not be the scores themselves to order pairs well.
+  // spearman first: cosines can order pairs well without being equal to the scores.
   std::unique_ptr<Meter> meter() const override;
   std::optional<std::pair<double, double>> score_range() const override { return range_; }
 

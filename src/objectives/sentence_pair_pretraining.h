@@ -1,6 +1,6 @@
-// Masked words together with a question about two segments of text: does the second follow the first (Devlin
-// et al. 2018, "BERT", arXiv:1810.04805, appendix A.2), or are they swapped (Lan et al. 2019, "ALBERT",
-// arXiv:1909.11942, section 3.1)? The latter masks up to three words in a row by default.
+// Masked words together with a classification of two segments of text: whether the second follows the first
+// (Devlin et al. 2018, "BERT", arXiv:1810.04805, appendix A.2), or whether they are swapped (Lan et al. 2019,
+// "ALBERT", arXiv:1909.11942, section 3.1). The latter masks up to three words in a row by default.
 #pragma once
 
 #include "objectives/masking.h"

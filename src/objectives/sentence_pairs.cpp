@@ -5,7 +5,7 @@
 namespace attend {
 namespace {
 
-constexpr double kShorter = 0.1;  // share of pairs that are to be shorter than they might
+constexpr double kShorter = 0.1;  // fraction of pairs that are made shorter than possible
 
 class PairMaker {
  public:
@@ -38,7 +38,7 @@ class PairMaker {
   static std::int64_t below(std::int64_t count, Random& random) {
     return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(count)));
   }
-  // Rows [first, end), which lie end to end.
+  // Rows [first, end), which are contiguous.
   Piece piece(std::int64_t first, std::int64_t end) const {
     const std::int64_t begin = rows_[first].data() - rows_.ids().data();
     return {begin, rows_[end - 1].data() - rows_.ids().data() + rows_.length(end - 1)};
@@ -46,7 +46,7 @@ class PairMaker {
   std::int64_t tokens(std::int64_t first, std::int64_t end) const { return piece(first, end).length(); }
 
   // Sentences of another document, from a random one on, until there are enough tokens; at the end of the
-  // document, also those before.
+  // document, also earlier ones.
   Piece from_another(std::int64_t document, std::int64_t wanted, Random& random) const {
     std::int64_t other = below(rows_.groups() - 1, random);
     if (other >= document) ++other;

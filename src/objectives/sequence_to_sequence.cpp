@@ -50,7 +50,7 @@ void SequenceToSequence::begin_epoch(std::uint64_t seed, std::int64_t epoch) {
     std::vector<TokenIds> cut = encode(tokenizer, texts, {.dropout = bpe_dropout_, .seed = random.next()});
     for (std::size_t i = 0; i < ids.size(); ++i) {
       // Smaller pieces may be too many: then use the usual ones, not those of the last epoch, which a resumed
-      // run would not know.
+      // run would not have.
       const bool fits = static_cast<std::int64_t>(cut[i].size()) <= max_length_;
       ids[i] = fits ? std::move(cut[i]) : std::move(encode(tokenizer, {&texts[i], 1}, {}).front());
     }

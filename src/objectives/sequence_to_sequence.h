@@ -12,7 +12,7 @@ class SequenceToSequence : public Objective {
  public:
   // Line n of `targets` belongs to line n of `sources`; throws Error if the numbers of lines differ. Pairs
   // with an empty side, or with one longer than `max_length` tokens, are skipped with a warning. With
-  // `bpe_dropout` words are split anew in every epoch (Provilkov et al. 2020, arXiv:1910.13267).
+  // `bpe_dropout` words are split differently in every epoch (Provilkov et al. 2020, arXiv:1910.13267).
   SequenceToSequence(TokenizerPair tokenizers, std::span<const std::string> sources,
                      std::span<const std::string> targets, std::int64_t start_token, std::int64_t max_length,
                      double bpe_dropout = 0);

@@ -29,8 +29,8 @@ std::vector<TokenId> find_sentinels(const Tokenizer& tokenizer) {
   return all;
 }
 
-// So many tokens of a text that its input has `longest` with the frame's, and its target no more than
-// `longest_target`.
+// The number of tokens of a text for which its input has `longest` tokens with the frame's, and its target at
+// most `longest_target`.
 std::int64_t longest_block(const SpanRates& rates, std::int64_t longest, std::int64_t longest_target,
                            std::int64_t specials) {
   const auto fits = [&](std::int64_t length) {

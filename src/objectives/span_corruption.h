@@ -8,8 +8,8 @@
 
 namespace attend {
 
-// How much of a text of some tokens is hidden: both rounded half to even, and at least one, as the original
-// does.
+// How many of a text's tokens are hidden, in how many spans: both rounded half to even, and at least one, as
+// in the original.
 struct SpanRates {
   double rate = 0.15, mean_span = 3;
   std::int64_t hidden(std::int64_t length) const;

@@ -16,7 +16,7 @@ struct StoredScores {
   Labels labels;
   Tensor scores;  // [examples, labels], float32
 
-  // Error for a file that is not as above.
+  // Throws Error for a file in another format.
   static StoredScores read(const std::filesystem::path& path);
   void write(const std::filesystem::path& path) const;
 };

@@ -111,7 +111,7 @@ TaughtTokens tokens_of(const Encoding& encoding, const TaughtText& text, std::in
     const bool taught = std::find(begin + first, begin + last, true) != begin + last;
     tokens.labels.push_back(taught ? encoding.ids[i] : kIgnoredLabel);
   }
-  tokens.labels.push_back(kIgnoredLabel);  // the last one predicts nothing
+  tokens.labels.push_back(kIgnoredLabel);  // the last token predicts nothing
   return tokens;
 }
 
@@ -126,7 +126,7 @@ std::vector<TaughtTokens> taught_tokens(const Setting& setting, std::span<const 
   std::size_t cut = 0;
   while (all.size() < texts.size()) {
     const auto some = texts.subspan(all.size(), std::min(kTogether, texts.size() - all.size()));
-    const bool complete = some.front().complete;  // as all of one objective are
+    const bool complete = some.front().complete;  // the same for all texts of one objective
     std::vector<std::string> plain;
     for (const TaughtText& text : some) plain.push_back(text.text);
     const std::vector<Encoding> encodings = tokenizer.encode_batch(plain, {.special_tokens = !complete});

@@ -1,5 +1,5 @@
-// Whole texts, or pairs of them, as a model reads them: with special tokens and token types, cut where they
-// are too long.
+// Whole texts, or pairs of texts, as model inputs: with special tokens and token types, truncated if too
+// long.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -10,18 +10,18 @@
 namespace attend {
 
 struct EncodedText {
-  TokenIds ids, types;  // `types` is empty where the model takes none
+  TokenIds ids, types;  // `types` is empty if the model takes none
 };
 
 class TextEncoder {
  public:
-  // Texts of more than `longest` tokens are cut; absent: longest_text().
+  // Texts of more than `longest` tokens are truncated; absent: longest_text().
   explicit TextEncoder(const Setting& setting, std::optional<std::int64_t> longest = {});
 
   void lower_case() { tokenizer_.lower_case(); }
 
-  // `pairs` is empty, or as long as `texts`, where a text without a second one has an empty one. Says how
-  // many texts were cut. On all cores.
+  // `pairs` is empty, or has the size of `texts`, with an empty string for a text without a second one. Logs
+  // how many texts were truncated. Uses all cores.
   std::vector<EncodedText> encode(const std::vector<std::string>& texts,
                                   const std::vector<std::string>& pairs = {}) const;
   const Tokenizer& tokenizer() const { return tokenizer_; }

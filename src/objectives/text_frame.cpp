@@ -5,7 +5,7 @@
 namespace attend {
 namespace {
 
-// Words that every vocabulary can write somehow.
+// Words that every vocabulary can encode.
 constexpr const char* kFirst = "a";
 constexpr const char* kSecond = "b";
 

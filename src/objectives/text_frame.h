@@ -1,5 +1,5 @@
-// The special tokens that a tokenizer puts around a text and between two, learned from an example: so that
-// pieces that are ids already can be put together as if they had been encoded.
+// The special tokens that a tokenizer puts around a text and between two, learned from an example. So pieces
+// that are already ids can be joined as if they had been encoded as text.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -16,7 +16,7 @@ class TextFrame {
   std::int64_t specials() const { return single_.specials(); }  // around one text
   std::int64_t pair_specials() const { return pair_.specials(); }
 
-  // Token types only where they are asked for.
+  // Token types only if requested.
   EncodedText one(std::span<const TokenId> text) const { return join(single_, text, {}); }
   EncodedText two(std::span<const TokenId> first, std::span<const TokenId> second) const {
     return join(pair_, first, second);

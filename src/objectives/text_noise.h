@@ -11,7 +11,7 @@
 
 namespace attend {
 
-// Sentences in another order, each order equally likely.
+// Sentences in another order; all orders are equally likely.
 std::vector<TokenId> permute_sentences(std::vector<std::span<const TokenId>> sentences, Random& random);
 
 // Leaves out each token with this probability, but never all of them.
@@ -26,7 +26,7 @@ void fill_in_spans(std::vector<TokenId>& text, TokenId mask, double rate, double
 // Each token becomes a mask with this probability.
 void mask_tokens(std::vector<TokenId>& text, TokenId mask, double rate, Random& random);
 
-// Rotates the text to start at a random token; what was before it comes last.
+// Rotates the text to start at a random token; the tokens before it come last.
 void rotate_text(std::vector<TokenId>& text, Random& random);
 
 // A sample of the Poisson distribution with this mean, at most `most`.

@@ -29,7 +29,7 @@ Tensor text_scores(const PretrainedModel& model, const TokenBatch& given, Pass& 
     hidden = network->decode(read, pass, &memory);
   } else if (spec.input == HeadInput::every_token) {
     hidden = network->decoder ? network->decode(tokens, pass) : network->encode(tokens, pass);
-  } else {  // rows of virtual tokens count as well
+  } else {  // includes rows of virtual tokens
     HiddenText text = network->read(tokens, pass);
     hidden = std::move(text.hidden);
     read = std::move(text.batch);

@@ -10,13 +10,13 @@ namespace attend {
 
 class TextVectors {
  public:
-  // Pools as modules.json of the model's directory says, else by the mean. Throws Error if the model is no
+  // Pools as modules.json of the model's directory says, else by the mean. Throws Error if the model is not a
   // text encoder, and for widths (Recipe::matryoshka) that its vectors do not have.
   TextVectors(const Setting& setting, const std::vector<TextPair>& pairs);
 
   std::int64_t count() const { return static_cast<std::int64_t>(firsts_.size()); }  // of pairs
   std::int64_t tokens(std::int64_t pair) const;                                     // of its longer text
-  // The numbers of a pair's texts: equal texts have one number.
+  // The indices of a pair's texts: equal texts have the same index.
   std::pair<std::int64_t, std::int64_t> numbers(std::int64_t pair) const;
 
   TokenBatch batch(
@@ -24,7 +24,7 @@ class TextVectors {
   // The vectors of such a batch: [B, d] each.
   std::pair<Tensor, Tensor> operator()(Trainee& trainee, const TokenBatch& batch, Pass& pass) const;
 
-  // The vector widths that must work alone; the whole vector is the first.
+  // The widths at which a vector's first numbers must work alone; the full width comes first.
   const std::vector<std::int64_t>& widths() const { return widths_; }
   // A term for each width, all of weight 1 (Kusupati et al. 2022, "Matryoshka representation learning",
   // arXiv:2205.13147).

@@ -1,6 +1,6 @@
 // A tag for each word: parts of speech, names (Devlin et al. 2018, arXiv:1810.04805, section 5.3), with the
-// loss of transformers' ...ForTokenClassification. The tag counts on a word's first piece; the others, and
-// the special tokens, are no one's.
+// loss of transformers' ...ForTokenClassification. A word's tag belongs to its first piece; other pieces and
+// special tokens have none.
 #pragma once
 
 #include "data/tagged_words.h"
@@ -28,11 +28,11 @@ class TokenClassification : public Objective {
  private:
   struct Sentence {
     EncodedText text;
-    TokenIds labels;  // of each token: its tag's number or kIgnoredLabel
+    TokenIds labels;  // for each token: its tag's index or kIgnoredLabel
   };
   // Returns the number of words without a token: empty ones, or those after the model's maximum.
   std::size_t read(const TextEncoder& encoder, const TaggedSentence& words, Sentence& sentence) const;
-  std::int64_t number_of(const TaggedSentence& sentence, std::size_t word) const;  // of its tag
+  std::int64_t number_of(const TaggedSentence& sentence, std::size_t word) const;  // index of its tag
 
   Labels labels_;
   std::vector<Sentence> sentences_;

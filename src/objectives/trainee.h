@@ -18,10 +18,10 @@ class Trainee {
   // The first model: the one that is validated and saved.
   const PretrainedModel& model() const { return parts_.front().model; }
   Transformer network() const { return model().network(); }
-  const PretrainedModel& model(std::string_view name) const;  // Error if none was added under this name
+  const PretrainedModel& model(std::string_view name) const;  // throws Error if none was added under this
+                                                              // name
 
-  // A model that stays as it is, for losses that compare with it; absent: none. It is neither trained nor
-  // saved.
+  // A frozen model, for losses that compare with it; absent: none. It is neither trained nor saved.
   void set_reference(PretrainedModel model) { reference_ = std::move(model); }
   const std::optional<PretrainedModel>& reference() const { return reference_; }
 
@@ -33,8 +33,8 @@ class Trainee {
   // The tensors that a run changes, for averages of checkpoints: those of all models, each once.
   std::vector<Tensor> weights() const;
 
-  // Finds tensors that must stay constant: if the vector of the padding token is zero it stays zero, although
-  // a tied head would change it (a Marian decoder starts with padding, and CTranslate2 with zeros).
+  // Finds tensors that must not change: if the vector of the padding token is zero it stays zero, although a
+  // tied head would change it (a Marian decoder starts with padding, and CTranslate2 with zeros).
   void find_constraints();
   void constrain_gradients() const;
 

@@ -12,8 +12,8 @@ namespace attend {
 
 class TranslationLanguageModel : public Objective {
  public:
-  // Two files: line n of one belongs to line n of the other. Pairs with an empty side, or too long together,
-  // are left out with a warning.
+  // Two files: line n of one belongs to line n of the other. Pairs with an empty side, or with too many
+  // tokens together, are left out with a warning.
   explicit TranslationLanguageModel(const Setting& setting);
 
   std::int64_t examples() const override { return static_cast<std::int64_t>(pairs_.size()); }

@@ -18,7 +18,8 @@ struct Starter {
   const char* rank;
   const char* local_rank;
   const char* local_size;
-  bool needs_address;  // without MASTER_ADDR this is no run: Slurm sets these variables outside of srun too
+  bool needs_address;  // without MASTER_ADDR this is not a run: Slurm sets these variables outside of srun
+                       // too
   bool binds;          // gives each process its own cores
 };
 constexpr Starter kStarters[] = {

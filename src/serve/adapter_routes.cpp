@@ -14,7 +14,7 @@ bool lies_in(const fs::path& path, const fs::path& directory) {
   return std::ranges::mismatch(directory, path).in1 == directory.end();
 }
 
-// The directory that a request names, which must lie in `root` with all its files, links resolved.
+// The directory that a request names. It must be inside `root` with all its files, with links resolved.
 fs::path find_adapter(const fs::path& root, const std::string& given) {
   std::error_code error;
   const fs::path path = fs::weakly_canonical(root / given, error);

@@ -1,4 +1,4 @@
-// Adapters that come and go while the server runs, under vLLM's paths.
+// Loads and unloads adapters while the server runs, under vLLM's paths.
 #pragma once
 
 #include "serve/served_models.h"

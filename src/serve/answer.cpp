@@ -22,7 +22,7 @@ const char* finish_reason(const GeneratedText& text) {
   return text.cut_off ? "length" : text.calls.empty() ? "stop" : "tool_calls";
 }
 
-// What has not been sent of a text; nothing if it has changed.
+// The part of a text that has not been sent; none if the text has changed.
 std::string rest_of_text(const std::string& text, const std::string& sent) {
   return text.starts_with(sent) ? text.substr(sent.size()) : "";
 }
@@ -36,7 +36,7 @@ Json message_of(const GeneratedText& text) {
   return message;
 }
 
-// Per token, or long texts would seem bad.
+// Per token, because otherwise long texts would seem bad.
 double mean_log_probability(const GeneratedText& text) {
   const double sum = std::accumulate(text.log_probabilities.begin(), text.log_probabilities.end(), 0.0);
   return sum / static_cast<double>(std::max<std::size_t>(1, text.log_probabilities.size()));
@@ -88,14 +88,14 @@ void Answer::take(std::size_t p, const QueueToken& token) {
 
 void Answer::end(std::size_t p, const QueueResult& result) try {
   if (over_) return;
-  if (result.end == QueueEnd::cancelled) {  // the client has left
+  if (result.end == QueueEnd::cancelled) {  // the client has disconnected
     over_ = true;
     return pipe()->break_off();
   }
   if (result.end == QueueEnd::failed) return fail_with(result.error);
   finish(p, result);
 } catch (...) {
-  fail_with(std::current_exception());  // or the client would wait for ever
+  fail_with(std::current_exception());  // otherwise the client would wait forever
 }
 
 void Answer::finish(std::size_t p, const QueueResult& result) {
@@ -229,7 +229,8 @@ Json Answer::whole() {
   return answer;
 }
 
-// The reply is the error or, where the stream has begun and its status is sent, the stream's last piece is.
+// An error is the reply itself or, if the stream has begun and its status has been sent, the last chunk of
+// the stream.
 void Answer::fail_with(const std::exception_ptr& error) {
   over_ = true;
   if (!begun_) return pipe()->fail(error);

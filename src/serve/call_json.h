@@ -1,4 +1,4 @@
-// Calls of tools in the form of OpenAI's API.
+// Tool calls in the format of OpenAI's API.
 #pragma once
 
 #include <attend/tool_calls.h>
@@ -7,7 +7,7 @@
 
 namespace attend::serve {
 
-// Nine letters and digits, which is what Mistral's chat templates expect.
+// Nine letters and digits, as Mistral's chat templates expect.
 std::string new_call_id();
 Json call_json(const ToolCall& call, const std::string& id);
 

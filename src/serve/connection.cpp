@@ -123,7 +123,7 @@ void Connection::start_read(std::size_t size) {
                      self->in_.append(self->buffer_, 0, count);
                      if (error) self->input_over_ = true;
                      if (self->awaited_ == Event::input) return self->resume(Event::input);
-                     // A client that leaves while its request is processed, or a pipelined request.
+                     // A client that disconnects while its request is processed, or a pipelined request.
                      if (error)
                        self->resume(Event::work);
                      else if (self->in_.size() < kAhead)
@@ -173,7 +173,7 @@ void Connection::check_head() {
   if (broken_) return;
   reply_ = refusal_ ? std::move(refusal_) : hub_.router.early_reply(head, hub_.stopping);
   if (!reply_) return;
-  // A short body is read to its end, or it would look like the next request.
+  // A short body is read to its end, because otherwise it would look like the next request.
   const bool is_short = !head.expects_continue && head.length.value_or(0) <= kDrained;
   if (!reader_.is_done() && !is_short) keeps_alive_ = false;
   reader_.discard();
@@ -252,7 +252,7 @@ void Connection::take(HttpReply reply) {
 void Connection::listen_to(const std::shared_ptr<Pipe>& pipe) {
   const auto told = std::make_shared<std::atomic<bool>>(false);
   pipe->on_more([weak = weak_from_this(), told, &loop = hub_.loop] {
-    if (told->exchange(true)) return;  // it will check anyway
+    if (told->exchange(true)) return;  // it will check in any case
     asio::post(loop, [weak, told] {
       *told = false;
       if (const auto self = weak.lock()) self->resume(Event::work);

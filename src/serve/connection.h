@@ -18,7 +18,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection& operator=(const Connection&) = delete;
 
   void start() { go(); }
-  // Answers the first request with this, whatever it is, and nothing after it.
+  // Answers the first request with this reply and ignores all later ones.
   void turn_away(HttpReply reply);
   // Called when Hub::out_of_time has changed.
   void look() { resume(Event::work); }
@@ -29,7 +29,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void go();                 // continues from where it waits
   void resume(Event event);  // if it waits for this event
   void wait(Event event) { awaited_ = event; }
-  void limit(double seconds);  // for what it waits for next; when the time is over, the connection ends
+  void limit(double seconds);  // for the next wait; when the time is over, the connection ends
   void no_limit();
   void end_now();
 
@@ -68,7 +68,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Event awaited_ = Event::none;
   std::atomic<bool> is_open_ = true;  // false: it is being closed
   bool keeps_alive_ = true;           // after this reply
-  bool input_over_ = false;           // the client sends no more: it has left
+  bool input_over_ = false;           // the client sends no more: it has disconnected
   bool reading_ = false;              // a read is in flight
   std::string buffer_, in_;           // buffer of that read; bytes that are not parsed yet
   RequestReader reader_;

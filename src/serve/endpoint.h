@@ -26,20 +26,20 @@ struct Endpoint {
   bool streams = false;   // with "stream": true it sends server-sent events
   bool is_form = false;   // also accepts forms (application/x-www-form-urlencoded)
   bool is_open = false;   // needs no key, and answers while the server stops
-  bool is_quick = false;  // answered immediately, whatever the load: its handler neither waits nor computes
+  bool is_quick = false;  // answered immediately under any load: its handler does not wait or compute
   bool is_listed = true;  // in the document and on the page; false: it exists only to explain why it is not
                           // supported
 };
 
 RequestFields operator+(RequestFields fields, const RequestFields& more);
 
-// Error, naming the field and its neighbours, for a field that the endpoint does not have, one that is
-// missing, and a value that is not as its schema has it.
+// Throws Error, with the field and similar names, for an unknown field, a missing field, and a value that
+// violates its schema.
 void check_request(const Fields& request, const Endpoint& endpoint);
-// Error for a list of more inputs than that.
+// Throws Error for a list of more inputs than that.
 void check_inputs(const Fields& request, const Endpoint& endpoint, std::size_t most);
 
-// All of them as OpenAPI 3.1.
+// All endpoints as OpenAPI 3.1.
 Json openapi(const std::vector<Endpoint>& endpoints, bool has_key);
 // All endpoints as the tables of docs/serving-api.md.
 std::string fields_page(const std::vector<Endpoint>& endpoints);

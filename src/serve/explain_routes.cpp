@@ -66,7 +66,7 @@ void check_length(const Asked& asked, const ExplainInput& input, std::size_t mos
   if (tokens > most) fail("text: expected at most {} tokens to explain, found {}", most, tokens);
 }
 
-// Its weights as they lie in the file, as gradients need them.
+// Unpacked weights, because gradients need them.
 ModelPath explained_model(const Asked& asked) {
   ModelPath path = asked.model.model();
   if (asked.adapter)
@@ -76,7 +76,7 @@ ModelPath explained_model(const Asked& asked) {
   return path;
 }
 
-// Few at a time: an explanation takes much memory and all processors.
+// Few at a time: an explanation needs much memory and all cores.
 class Turn {
  public:
   Turn(std::atomic<std::size_t>& open, std::size_t most) : open_(open) {

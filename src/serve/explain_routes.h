@@ -1,4 +1,4 @@
-// What a model does with a text, as `attend explain` shows it: numbers, or a page.
+// A model's computation for a text, as `attend explain` shows it: numbers, or a page.
 #pragma once
 
 #include "serve/served_models.h"

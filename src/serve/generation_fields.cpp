@@ -66,7 +66,7 @@ const RequestFields& generation_fields() {
 
 namespace {
 
-// How long a text may be, and how its tokens are drawn.
+// The length of texts, and sampling.
 RequestFields sampling_fields() {
   return {
       {"max_new_tokens", integer(1), "maximum number of new tokens"},
@@ -95,7 +95,7 @@ RequestFields sampling_fields() {
   };
 }
 
-// What makes tokens less or more likely.
+// Changes of the tokens' scores.
 RequestFields penalty_fields() {
   return {
       {"presence_penalty", number(-kLargest, kLargest), "subtracted once from tokens that the new text has"},
@@ -134,7 +134,7 @@ RequestFields search_fields() {
   };
 }
 
-// What texts must look like, and which tokens they may have.
+// The required form of texts, and allowed tokens.
 RequestFields form_fields() {
   return {
       {"json_schema", any_of({any_object(), flag()}), "the text is JSON of this schema"},

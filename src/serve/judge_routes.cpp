@@ -75,7 +75,7 @@ Reply rerank(const Asked& asked, const Fields& body) {
                 {"meta", {{"api_version", {{"version", "2"}}}}}});
 }
 
-// As text-embeddings-inference has it: a list.
+// A list, as in text-embeddings-inference.
 Reply rerank_texts(const Asked& asked, const Fields& body) {
   const Ranking ranking = rank(asked, body, "texts");
   Json results = Json::array();
@@ -86,7 +86,7 @@ Reply rerank_texts(const Asked& asked, const Fields& body) {
   return reply(results);
 }
 
-// One text with each of several, on either side, or each with the other in its place.
+// One text with each of several, on either side, or the texts of both lists pair by pair.
 Reply score(const Asked& asked, const Fields& body) {
   std::vector<std::string> first = body.texts({"text_1"});
   std::vector<std::string> second = body.texts({"text_2"});

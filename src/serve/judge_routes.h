@@ -1,4 +1,4 @@
-// Labels for texts, and how well texts match, in the shapes of Cohere, text-embeddings-inference and vLLM.
+// Labels for texts, and how well texts match, in the formats of Cohere, text-embeddings-inference and vLLM.
 #pragma once
 
 #include "serve/served_models.h"

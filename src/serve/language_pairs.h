@@ -1,4 +1,4 @@
-// Which model translates from which language into which.
+// Which model translates between which languages.
 #pragma once
 
 #include "serve/served_model.h"
@@ -7,8 +7,9 @@
 
 namespace attend::serve {
 
-// The languages of one model. One of many languages translates between any two of them, another one from one
-// into one: as its tokenizer_config.json says (source_lang, target_lang), or else its name ("opus-mt-en-de").
+// The languages of one model. A multilingual model translates between any two of them, another one from one
+// language into one: according to its tokenizer_config.json (source_lang, target_lang), or else its name
+// ("opus-mt-en-de").
 class ModelLanguages {
  public:
   explicit ModelLanguages(const ServedModel& model);

@@ -74,7 +74,7 @@ void Listener::listen_on_file(const std::string& file) {
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   descriptor_ = open_socket(AF_UNIX);
   if (descriptor_ < 0) fail_system("cannot make a socket");
-  // Nothing answers on a socket file that an earlier server has left.
+  // An earlier server has left the socket file if nothing answers on it.
   const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const bool is_taken = probe >= 0 && connect(probe, generic, sizeof address) == 0;
   ::close(probe);

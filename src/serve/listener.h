@@ -1,4 +1,4 @@
-// Where a server listens: a port or a Unix socket, with or without TLS.
+// The address of a server: a port or a Unix socket, with or without TLS.
 #pragma once
 
 #include "serve/server.h"

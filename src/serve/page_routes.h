@@ -1,4 +1,4 @@
-// The page at /, where people look at a server, and /v1/status, which it draws.
+// The page at / for people, and /v1/status with its data.
 #pragma once
 
 #include "serve/served_models.h"

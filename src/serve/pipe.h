@@ -22,7 +22,7 @@ class Pipe {
   }
   void break_off() { add({}, State::broken); }  // the text is incomplete
 
-  // Called at most once, when the reader has left; set it before the text is sent.
+  // Called at most once, when the reader has disconnected; set it before the text is sent.
   void on_gone(std::function<void()> tell) { tell_ = std::move(tell); }
 
   // For the sender. From now on the writer's thread calls `tell` whenever there is more.

@@ -37,7 +37,7 @@ RequestField messages_field() {
        {"index", integer(0)},
        {"function", object({{"name", name()}, {"arguments", any_of({text(), any_object()})}}, {"name"})}},
       {"function"});
-  // What OpenAI's client writes of an answer that it got, beside its content, may be null.
+  // The fields in addition to content, which OpenAI's client repeats from an earlier answer, may be null.
   const Json message = object({{"role", name()},
                                {"content", any_of({text(), list(part), nothing()})},
                                {"name", or_null(text())},

@@ -1,4 +1,4 @@
-// What requests give a model to go on with: prompts and messages.
+// The input of models in requests: prompts and messages.
 #pragma once
 
 #include "serve/endpoint.h"
@@ -7,7 +7,7 @@
 namespace attend::serve {
 
 RequestField prompt_field();
-// Of a conversation: its messages, tools, and what else the chat template reads.
+// The parts of a conversation: its messages, tools, and other variables of the chat template.
 RequestFields chat_fields();
 
 // Texts or tokens: one or several. Error for more than `most`.

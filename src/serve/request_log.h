@@ -19,7 +19,7 @@ std::string request_id(std::string_view given);
 
 // Writes {"time": "2026-01-31T12:00:00.123Z", "level": ..., ...} as a line to standard error.
 void write_log_line(std::string_view level, const Json& fields);
-// From now on the library's messages are such lines too.
+// From now on the library's messages also have this format.
 void log_as_json();
 
 }  // namespace attend::serve

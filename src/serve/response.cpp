@@ -74,10 +74,10 @@ void Response::end(std::size_t, const QueueResult& result) try {
   else
     pipe()->end(written(whole(&made, result.prompt_tokens)));
 } catch (...) {
-  fail_with(std::current_exception());  // or the client would wait for ever
+  fail_with(std::current_exception());  // otherwise the client would wait forever
 }
 
-// What has not been sent yet: the last letters, or of a beam search all.
+// The unsent rest: the last letters, or in a beam search the whole text.
 void Response::end_stream(const GeneratedText& made, std::size_t prompt_tokens) {
   const std::string &thought = reasoning_.text, &text = message_.text;
   if (made.reasoning.starts_with(thought) && made.reasoning.size() > thought.size())

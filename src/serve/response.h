@@ -18,7 +18,7 @@ class Response : public TextReader {
 
  private:
   struct Call {
-    ToolCall call;  // that was sent
+    ToolCall call;  // the sent call
     int place;      // in the output
   };
   // An item whose text is streamed: reasoning or a message.
@@ -56,7 +56,7 @@ class Response : public TextReader {
   std::vector<Call> calls_;
   int places_ = 0;
   bool begun_ = false;
-  int number_ = 0;  // of events
+  int number_ = 0;  // number of events
 };
 
 }  // namespace attend::serve

@@ -226,7 +226,7 @@ QueueRequest request_of(const Fields& body) {
   return request;
 }
 
-// The same request in the words of chats.
+// The same request with the fields of chats.
 Wishes wishes_of(const Fields& body, const OwnSettings& own) {
   Json chat = Json::object();
   for (const RequestField& field : config_fields())

@@ -10,7 +10,7 @@
 namespace attend::serve {
 namespace {
 
-// Constant time, whatever part of it is right.
+// Takes constant time, independent of the number of matching characters.
 bool is_same(const std::string& a, const std::string& b) {
   unsigned different = a.size() != b.size();
   for (std::size_t i = 0; i < a.size(); ++i)
@@ -96,7 +96,7 @@ bool Router::is_quick(const RequestHead& request) const {
 
 std::optional<HttpReply> Router::early_reply(const RequestHead& request, bool stopping) const {
   try {
-    // A browser asks for permission before it sends a key.
+    // A browser asks for permission (preflight) before it sends a key.
     if (request.method == "OPTIONS" && !options_.origins.empty() && !request.origin.empty()) {
       HttpReply leave{204};
       allow_origin(request, leave);

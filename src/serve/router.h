@@ -17,12 +17,12 @@ class Router {
 
   // A reply that is possible before the body is read; absent: the request may continue.
   std::optional<HttpReply> early_reply(const RequestHead& request, bool stopping) const;
-  // Whether the request is answered immediately, whatever else is running.
+  // Whether the request is answered immediately, independent of other work.
   bool is_quick(const RequestHead& request) const;
   // From any thread.
   HttpReply answer(const RequestHead& request, const std::string& body) const;
 
-  // Counts a sent reply, or a client that has left.
+  // Counts a sent reply, or a client that has disconnected.
   void count(const RequestHead& request, int status);
   std::string metrics() const;  // requests by path and status, in Prometheus's format
 

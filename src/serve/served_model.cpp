@@ -18,7 +18,7 @@ std::uint64_t next_number() {
   return ++last;
 }
 
-// "models/tuned/" is called tuned.
+// "models/tuned/" has the name "tuned".
 std::string name_of(const std::filesystem::path& path) {
   const std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
@@ -99,7 +99,7 @@ std::vector<std::vector<TokenProbability>> ServedModel::score_now(const std::vec
   std::vector<std::vector<TokenProbability>> scores(prompts.size());
   for (const auto& [how, numbers] : groups) {
     std::vector<std::vector<TokenId>> ids;
-    std::size_t longest = 2;  // each is read at once
+    std::size_t longest = 2;  // each is read in one step
     for (const std::size_t i : numbers) {
       ids.push_back(prompts[i].ids);
       longest = std::max(longest, ids.back().size());
@@ -128,7 +128,7 @@ ServedModel::Vectors ServedModel::embed(const std::vector<std::string>& texts, c
 }
 
 ServedModel::Vectors ServedModel::embed_now(const std::vector<TextToRead>& texts) {
-  // Texts that are read alike go through the model together.
+  // Texts with the same settings go through the model together.
   const auto alike = [](const EmbedOptions& options) {
     return std::tie(options.adapter, options.role, options.prompt_name, options.prompt, options.dimensions,
                     options.normalize, options.truncate);

@@ -25,14 +25,14 @@ class ServedModels;  // served_models.h
 class TextJudge;
 
 struct NamedModel {
-  std::string name;  // empty: what its directory is called
+  std::string name;  // empty: the directory's name
   ModelPath path;
-  std::vector<std::string> adapters = {};  // names; empty: what their directories are called
+  std::vector<std::string> adapters = {};  // names; empty: their directories' names
 };
 // The same with all its names.
 NamedModel with_names(NamedModel named);
 
-// One model with its adapters, and what it does. A change of adapters makes another ServedModel that shares
+// One model with its adapters, and its services. A change of adapters makes another ServedModel that shares
 // the weights, so requests in flight keep theirs.
 class ServedModel {
  public:
@@ -42,25 +42,25 @@ class ServedModel {
 
   const std::string& name() const { return name_; }
   const std::vector<std::string>& adapters() const { return adapters_; }
-  std::uint64_t number() const { return number_; }  // no other one has the same
+  std::uint64_t number() const { return number_; }  // unique
   const Model& model() const { return model_; }
-  GenerationQueue* queue() const { return queue_.get(); }  // null: it generates no text
+  GenerationQueue* queue() const { return queue_.get(); }  // null: it does not generate text
   bool is_encoder_decoder() const { return is_encoder_decoder_; }
   const OwnSettings& own_settings() const { return own_; }
-  TextFigures& figures() const { return *figures_; }  // of the texts that were asked for
+  TextFigures& figures() const { return *figures_; }  // of the requested texts
   WaitingRoom& waiting_room() { return waiting_room_; }
   TextJudge& judge() const { return *judge_; }
   const ModelLanguages& languages() const { return *languages_; }
 
-  // How a prompt is read.
+  // The parameters for reading a prompt.
   std::vector<TokenId> prompt_ids(const std::string& text) const;
   const TokenNames& token_names();
-  // How likely each token of a prompt is behind those before it; of the first, nothing is known. Prompts that
-  // come at the same time are read together.
+  // The probability of each token of a prompt after the previous ones; none for the first. Prompts that
+  // arrive at the same time are read together.
   std::vector<ReportedToken> report(const std::vector<TokenId>& prompt, std::optional<std::int64_t> adapter,
                                     std::size_t likeliest);
 
-  // Texts of requests that come at the same time are read together.
+  // Texts of requests that arrive at the same time are read together.
   using Vectors = std::vector<std::vector<float>>;
   Vectors embed(const std::vector<std::string>& texts, const EmbedOptions& options);
   const Embedder& embedder() { return loaded_embedder(); }
@@ -91,7 +91,7 @@ class ServedModel {
   std::shared_ptr<TextFigures> figures_;
   WaitingRoom waiting_room_;
   std::mutex making_;
-  // Once somebody asks for them.
+  // Made on first use.
   std::optional<Embedder> embedder_;
   std::optional<TextScorer> scorer_;
   std::optional<TokenNames> token_names_;
@@ -99,16 +99,16 @@ class ServedModel {
   Gathered<PromptToScore, std::vector<TokenProbability>> gathered_prompts_;
   std::unique_ptr<TextJudge> judge_;
   std::unique_ptr<ModelLanguages> languages_;
-  // Last, so that it ends first: the texts that it breaks off are still told to all of the above.
+  // Last, so that it is destroyed first: the texts that it breaks off still report to all members above.
   std::unique_ptr<GenerationQueue> queue_;
 };
 
-// Which model a request is for, and with which of its adapters.
+// The model and the adapter that a request names.
 struct Asked {
   ServedModel& model;
   std::string name;
-  std::optional<std::int64_t> adapter;     // absent: it has none
-  std::shared_ptr<ServedModel> held;       // until the request ends
+  std::optional<std::int64_t> adapter;     // absent: no adapter
+  std::shared_ptr<ServedModel> held;       // kept until the request ends
   std::shared_ptr<const void> place = {};  // reserved in the model's waiting room
 };
 

@@ -188,7 +188,7 @@ void ServedModels::load_adapter(const std::string& model, const std::string& nam
   after.path.adapters.push_back({directory});
   try {
     replace(before, after);
-  } catch (const Error& error) {  // the file is the client's matter
+  } catch (const Error& error) {  // the client is responsible for the file
     refuse(400, error.what());
   }
 }

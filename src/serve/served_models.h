@@ -1,4 +1,4 @@
-// The models of a server, by the names that requests have for them. Adapters come and go while it runs.
+// The models of a server, by the names in requests. Adapters may be loaded and unloaded while it runs.
 #pragma once
 
 #include "serve/served_model.h"
@@ -27,8 +27,8 @@ class ServedModels {
   // Refuses, with the names there are. A model that is not loaded yet is 503.
   Asked find(const Fields& body) const;
   std::vector<std::shared_ptr<ServedModel>> all() const;
-  Json list() const;  // as the API of OpenAI has it
-  // One of the list. Refuses, with the names there are.
+  Json list() const;  // in the format of OpenAI's API
+  // One entry of the list. Rejects unknown names with a list of the known ones.
   Json entry(const std::string& name) const;
   RequestField field() const;  // "model", of every request
 
@@ -37,7 +37,7 @@ class ServedModels {
   // one model. While another change is being made, it refuses with 429.
   void load_adapter(const std::string& model, const std::string& name, const std::filesystem::path& directory,
                     std::size_t max_adapters);
-  // Requests in flight keep it. Refuses a name that no adapter has.
+  // Requests in flight keep the adapter. Rejects a name that no adapter has.
   void unload_adapter(const std::string& name);
 
  private:

@@ -1,4 +1,4 @@
-// An HTTP server for JSON: paths, keys, and errors as replies. It does not know the handlers behind the
+// An HTTP server for JSON: paths, keys, and errors as replies. It does not depend on the handlers of the
 // paths.
 #pragma once
 
@@ -18,10 +18,10 @@ struct ServerOptions {
   std::string socket;                    // a file, instead of host and port: a Unix socket
   std::string certificate, private_key;  // PEM files; with them it uses TLS
   std::vector<std::string>
-      keys;  // of which every request has to show one, but for open endpoints; empty: none
-  std::vector<std::string> origins;  // of pages that may ask from a browser; "*": all
-  std::size_t connections = 10000;   // at a time; more are told to come later
-  std::size_t requests = 1024;       // that are worked on or wait; more are told to come later
+      keys;  // every request needs one of them, except to open endpoints; empty: no key needed
+  std::vector<std::string> origins;  // of pages that may send requests from a browser; "*": all
+  std::size_t connections = 10000;   // at a time; more get an error that asks to retry
+  std::size_t requests = 1024;       // running or waiting; more get an error that asks to retry
   std::size_t inputs = 2048;         // texts of a request
   std::size_t threads = 16;          // on which handlers work
   std::size_t largest_header = std::size_t{32} << 10, largest_body = std::size_t{64} << 20;  // bytes
@@ -38,7 +38,7 @@ struct Reply {
   std::string text;
   std::string type = "application/json";
   // Instead of the text: it is streamed. The status is sent with the first part; an error before that
-  // (Pipe::fail) is a reply of its own.
+  // (Pipe::fail) is a separate reply.
   std::shared_ptr<Pipe> more = {};
 };
 inline std::string written(const Json& json) {

@@ -1,4 +1,4 @@
-// What a server says of itself: /health, /v1/models, and /metrics for Prometheus.
+// The server's own state: /health, /v1/models, and /metrics for Prometheus.
 #pragma once
 
 #include "serve/served_models.h"

@@ -28,7 +28,7 @@ class LoadedTask {
     try {
       task_->load(asked.model.model());
     } catch (const Error& error) {
-      throw Error(error.what(), ErrorKind::call);  // a model for other tasks was asked
+      throw Error(error.what(), ErrorKind::call);  // the request names a model for other tasks
     }
   }
 
@@ -113,7 +113,7 @@ std::vector<Json> answer(LoadedTask& task, const std::vector<Json>& all, std::si
   return task.ask(std::move(inputs));
 }
 
-// In a list, an input that is bad has an error in the place of its answer, unless all are bad.
+// In a list, a bad input has an error in the place of its answer, unless all are bad.
 Reply run_task(const PipelineKind& kind, const ServedModels& models, LoadedTasks& loaded,
                const Fields& body) {
   const Json parameters = body.has({"parameters"}) ? body.json().at("parameters") : Json(Json::object()),

@@ -1,4 +1,4 @@
-// What a model says about texts and pairs of texts: its classifier's labels, and how well two texts match.
+// Judges texts and pairs of texts with a model: its classifier's labels, and how well two texts match.
 #pragma once
 
 #include "serve/served_model.h"

@@ -1,4 +1,4 @@
-// Requests for texts on their way to a model's queue.
+// Requests for texts before they reach a model's queue.
 #pragma once
 
 #include "serve/pipe.h"
@@ -6,14 +6,14 @@
 
 namespace attend::serve {
 
-// What is asked of one model at most.
+// Limits on the work of one model.
 struct TextBounds {
   std::size_t waiting = 256;                           // prompts that wait
   std::size_t waiting_tokens = std::size_t{1} << 20U;  // of these prompts
-  std::int64_t new_tokens = 131072;  // of one request: times beams or texts, of all its prompts
+  std::int64_t new_tokens = 131072;  // of one request: new tokens times beams or texts, for all its prompts
 };
 
-// Brought by the queue's thread: the texts of one prompt or several, which become a reply.
+// Called by the queue's thread with the texts of one prompt or several, which become a reply.
 class TextReader {
  public:
   virtual ~TextReader() = default;
@@ -26,16 +26,17 @@ class TextReader {
   const std::shared_ptr<Pipe> pipe_ = std::make_shared<Pipe>();
 };
 
-// Room among those that wait for a model, for the prompts of a request. It is taken before they are read,
-// when their tokens are not known yet: each byte counts as one. Refuses (429) if there is none; a request
-// that would wait alone always gets it.
+// Room in a model's waiting room for the prompts of a request. It is reserved before they are read, when
+// their tokens are not known yet: each byte counts as one. Rejects (429) if there is no room; a request
+// always gets it if no other one waits.
 std::shared_ptr<const void> reserve(ServedModel& model, const Fields& body, const TextBounds& bounds);
-// The model of a request, with that room. Refuses a model that generates no text.
+// The model of a request, with that room. Rejects a model that does not generate text.
 Asked find_generating(const ServedModels& models, const Fields& body, const TextBounds& bounds);
-// Error for more new tokens than a request may ask for.
+// Throws Error for more new tokens than a request may have.
 void check_new_tokens(const Asked& asked, const Wishes& wishes, std::size_t prompts,
                       const TextBounds& bounds);
-// Asks the queue for every prompt. If one of them is refused, so are all. A client that leaves ends them.
+// Submits every prompt to the queue. If one of them is rejected, so are all. They are cancelled when the
+// client disconnects.
 void submit(const std::shared_ptr<TextReader>& answer, const Asked& asked, const Wishes& wishes,
             std::vector<QueueRequest> prompts);
 

@@ -68,7 +68,7 @@ Endpoint chats(const ServedModels& models) {
           .streams = true};
 }
 
-// Fills the prompts' tokens in, where they have to be known before the queue reads them.
+// Fills in the prompts' tokens, if they must be known before the queue reads them.
 std::vector<Echo> read_echoes(const Asked& asked, const Wishes& wishes, std::vector<QueueRequest>& prompts) {
   if (!wishes.echo && !wishes.no_new_tokens) return {};
   if (asked.model.is_encoder_decoder())
@@ -90,7 +90,7 @@ std::vector<Echo> read_echoes(const Asked& asked, const Wishes& wishes, std::vec
   return wishes.echo ? echoes : std::vector<Echo>();
 }
 
-// The queue has nothing to do.
+// The queue has no work for this request.
 void end_at_once(Answer& answer, const std::vector<QueueRequest>& prompts, std::size_t texts) {
   QueueResult result;
   GeneratedText nothing;
@@ -102,7 +102,7 @@ void end_at_once(Answer& answer, const std::vector<QueueRequest>& prompts, std::
   }
 }
 
-// Asks the queue for every prompt. If one of them is refused, so are all.
+// Submits every prompt to the queue. If one of them is rejected, so are all.
 Reply ask(const AnswerForm& form, const Asked& asked, const Wishes& wishes, std::vector<QueueRequest> prompts,
           const TextBounds& bounds) {
   check_new_tokens(asked, wishes, prompts.size(), bounds);

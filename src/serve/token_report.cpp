@@ -7,7 +7,7 @@
 namespace attend::serve {
 namespace {
 
-// In JSON a text is whole characters.
+// A JSON text consists of whole characters.
 bool is_whole(const std::string& bytes) {
   try {
     Json(bytes).dump();
@@ -17,7 +17,7 @@ bool is_whole(const std::string& bytes) {
   }
 }
 
-// Numbers that JSON does not have: what is ruled out is as unlikely as in OpenAI's API.
+// Numbers that JSON does not have: excluded tokens have the log-probability of OpenAI's API.
 double finite(float log_probability) {
   constexpr float kLeast = -9999;
   return std::max(log_probability, kLeast);
@@ -65,7 +65,7 @@ void TokenReport::put(const ReportedToken& token) {
 
 Json TokenReport::chat_entry(TokenId id, float log_probability, bool begins) const {
   const std::string bytes = names_.bytes(id, begins);
-  Json numbers = nullptr;  // of a special token, which is not in the text
+  Json numbers = nullptr;  // for a special token, which is not in the text
   if (!bytes.empty()) {
     numbers = Json::array();
     for (const char byte : bytes) numbers.push_back(static_cast<unsigned char>(byte));
@@ -89,7 +89,7 @@ void TokenReport::put_completion(const ReportedToken& token, bool begins) {
     return;
   }
   pending_["token_logprobs"].push_back(finite(*token.log_probability));
-  // The chosen token is always among them. Of tokens of one name the likelier one counts.
+  // The chosen token is always among them. If two tokens have the same name, the likelier one counts.
   Json likeliest = {{names_.name(token.id, begins), finite(*token.log_probability)}};
   for (const TokenScore& each : token.likeliest) {
     const std::string name = names_.name(each.token, begins);

@@ -29,7 +29,7 @@ class TokenNames {
 
 struct ReportedToken {
   TokenId id = 0;
-  std::optional<float> log_probability = {};  // absent: nothing predicts it
+  std::optional<float> log_probability = {};  // absent: it is not predicted
   std::vector<TokenScore> likeliest = {};
 };
 
@@ -42,7 +42,7 @@ class TokenReport {
 
   void put(const ReportedToken& token);
   std::size_t tokens() const { return tokens_; }  // number of tokens that were put
-  // The report of the tokens since the last call; null: there were none.
+  // The report of the tokens since the last call; null: there are none.
   Json take();
 
  private:

@@ -46,7 +46,7 @@ std::shared_ptr<ServedModel> find_translator(const ServedModels& models, const F
                           pairs.empty() ? "none that translate" : fmt::format("{}", fmt::join(pairs, ", "))));
 }
 
-// Gathers what the queue's thread brings.
+// Collects the results from the queue's thread.
 class Translations {
  public:
   Translations(std::size_t texts, bool is_one, std::size_t alternatives)
@@ -85,7 +85,7 @@ class Translations {
   const std::shared_ptr<Pipe> pipe_ = std::make_shared<Pipe>();
 };
 
-// As the model's generation_config.json says; alternatives are the next best of a beam search.
+// According to the model's generation_config.json; alternatives are the next best results of a beam search.
 std::string translation_settings(const ServedModel& model, std::int64_t alternatives) {
   const OwnSettings& own = model.own_settings();
   Json settings = {{"num_return_sequences", 1 + alternatives}};

@@ -1,4 +1,4 @@
-// Translations in the shape of LibreTranslate's API.
+// Translations in the format of LibreTranslate's API.
 #pragma once
 
 #include "serve/served_models.h"

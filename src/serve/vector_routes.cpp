@@ -22,7 +22,7 @@ Json several_or_one(const Json& of) {
   return any_of({of, list(of, 1)});
 }
 
-// Tokens mean their text, as in text-embeddings-inference.
+// Tokens are decoded to their text, as in text-embeddings-inference.
 std::string text_of_tokens(const Json& given, const Tokenizer& tokenizer) {
   std::vector<TokenId> ids;
   for (const Json& id : given) {

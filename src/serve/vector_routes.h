@@ -1,4 +1,4 @@
-// /v1/embeddings, as OpenAI's API has it; and a model's tokens, /tokenize and /detokenize.
+// /v1/embeddings as in OpenAI's API; and a model's tokens, /tokenize and /detokenize.
 #pragma once
 
 #include "serve/served_models.h"

@@ -14,8 +14,8 @@ class WaitingRoom {
     std::size_t prompts = 0, tokens = 0;
   };
 
-  // Takes room for `wanted` until the result is destroyed; by then the queue counts the request itself.
-  // `waiting`: what the queue counts now. Refuses (429) if all together would exceed `limit`, unless nothing
+  // Reserves room for `wanted` until the result is destroyed; by then the queue counts the request itself.
+  // `waiting`: the queue's current count. Rejects (429) if the total would exceed `limit`, unless nothing
   // else waits.
   std::shared_ptr<const void> take(const Amount& wanted, const std::function<Amount()>& waiting,
                                    const Amount& limit);

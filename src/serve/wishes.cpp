@@ -26,7 +26,7 @@ Json sequence_bias(const Json& given) {
   return all;
 }
 
-// The field of generation_config.json that holds the whole text to a form; null: any text will do.
+// The field of generation_config.json that constrains the whole text; null: no constraint.
 Json json_schema(const Fields& format) {
   const std::string type = format.text({"type"});
   if (type == "text") return {};
@@ -80,7 +80,7 @@ class Reader {
         settings_["json_schema"] = std::move(schema);
   }
 
-  // A temperature of 0 is the likeliest token each time; any other one, and top_p, are about drawing.
+  // Temperature 0 means the likeliest token each time; any other value, and top_p, mean sampling.
   void read_drawing() {
     if (const auto found = settings_.find("temperature"); found != settings_.end() && *found == 0) {
       settings_.erase("temperature");
@@ -96,7 +96,7 @@ class Reader {
                        : std::random_device()();
   }
 
-  // A number of likely tokens of a completion; of a chat true or false, and top_logprobs.
+  // Completions: a number of likely tokens; chats: true or false, and top_logprobs.
   void read_log_probabilities() {
     const Json given = body_.json().value("logprobs", Json());
     if (given.is_number()) wishes_.log_probabilities = body_.integer({"logprobs"}, {}, 0);
@@ -121,7 +121,7 @@ class Reader {
     const bool has_beams = settings_.value("num_beams", own_.beams) > 1;
     if (has_beams && wishes_.best_of > n)
       fail("best_of: expected no num_beams beside it: a beam search has the likeliest texts already");
-    // The likeliest token each time makes one text, which is then all of them.
+    // Greedy decoding makes one text, which is used for all.
     const bool all_alike = !samples && !has_beams && !settings_.value("return_alternatives", false);
     settings_["num_return_sequences"] = all_alike ? 1 : wishes_.best_of;
     if (all_alike) wishes_.best_of = n;

@@ -1,4 +1,4 @@
-// What a request for texts contains, in OpenAI's terms and in those of generation_config.json.
+// The contents of a request for texts, in OpenAI's terms and in those of generation_config.json.
 #pragma once
 
 #include "formats/json.h"
@@ -11,13 +11,13 @@ namespace attend::serve {
 
 struct Wishes {
   Json settings = Json::object();  // of a QueueRequest
-  std::uint64_t seed = 0;          // drawn if the request has none
+  std::uint64_t seed = 0;          // random if the request has none
   bool stream = false, stream_usage = false;
   std::size_t texts = 1;    // for each prompt
-  std::size_t best_of = 1;  // generated for each; the likeliest stay
+  std::size_t best_of = 1;  // generated for each; the likeliest are kept
   bool echo = false;        // the prompt comes first
   bool no_new_tokens = false;
-  // How many of the likeliest tokens are reported with each; absent: no log-probabilities.
+  // The number of likeliest tokens that are reported for each token; absent: no log-probabilities.
   std::optional<std::size_t> log_probabilities = {};
   std::string prefix = {}, negative_prompt = {};  // as in QueueRequest
 };

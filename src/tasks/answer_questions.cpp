@@ -14,17 +14,17 @@ namespace {
 
 constexpr std::size_t kMaxLength = 384, kStride = 128;
 
-// Pieces of contexts, each with its question in front.
+// Parts of contexts, each after its question.
 struct ReadPieces {
   std::vector<Encoding> encodings;
-  std::vector<std::size_t> question_of;  // each piece's
+  std::vector<std::size_t> question_of;  // the question of each part
 };
 
 // Max tokens of a question that would leave too few for its context, as the original's max_question_len;
 // fewer if the window is short.
 constexpr std::size_t kQuestionLength = 64;
 
-// The first tokens of a question, this many.
+// The first `tokens` tokens of a question.
 std::string beginning(const Tokenizer& tokenizer, const std::string& question, std::size_t tokens) {
   const Encoding encoding = tokenizer.encode(
       question,
@@ -32,7 +32,8 @@ std::string beginning(const Tokenizer& tokenizer, const std::string& question, s
   return Characters(question).slice(0, encoding.offsets.empty() ? 0 : encoding.offsets.back().end);
 }
 
-// Question and context, the latter in pieces. Where the question leaves it no room, `truncate` cuts that.
+// Question and context, the context in parts. If the question leaves no room for it, `truncate` cuts the
+// question.
 Encoding encode(const TextModel& model, const Question& asked, const Truncation& truncation, bool truncate) {
   const Tokenizer& tokenizer = model.tokenizer();
   const EncodeOptions options{.truncation = truncation};
@@ -46,7 +47,7 @@ Encoding encode(const TextModel& model, const Question& asked, const Truncation&
     model.longest().say_cut(/*asked=*/true, "");
     return tokenizer.encode_pair(beginning(tokenizer, asked.question, kept), asked.context, options);
   }
-  // A short context may fit all the same.
+  // A short context may still fit.
   Encoding whole = tokenizer.encode_pair(asked.question, asked.context);
   if (whole.ids.size() <= truncation.max_length) return whole;
   fail(
@@ -75,7 +76,7 @@ ReadPieces cut(const TextModel& model, const std::vector<Question>& questions, c
   return pieces;
 }
 
-// Allowed are tokens of the context, and the one that means no answer.
+// Only tokens of the context are allowed, and the token that means no answer.
 std::vector<bool> allowed_tokens(const Encoding& encoding, std::optional<TokenId> cls) {
   std::vector<bool> allowed;
   for (std::size_t i = 0; i < encoding.ids.size(); ++i)
@@ -100,7 +101,8 @@ TextSpan word_around(const Encoding& encoding, std::size_t i) {
   return span;
 }
 
-// The answers to one question. Those of one text, whatever its case, are one answer with all their scores.
+// The answers to one question. Answers with the same text, ignoring case, become one answer with the sum of
+// their scores.
 class AnswerList {
  public:
   void add(Answer answer) {
@@ -163,7 +165,7 @@ std::vector<std::vector<Answer>> QuestionAnswerer::answer(const std::vector<Ques
       .strategy = Truncation::Strategy::only_second, .max_length = length, .stride = stride};
   const ReadPieces pieces = cut(*model_, questions, truncation, options.truncate);
   const std::vector<Encoding>& encodings = pieces.encodings;
-  // Some of the spans become one where only whole words count.
+  // Several spans may become one if only whole words count.
   const std::size_t candidates = options.whole_words ? options.top_k * 2 + 10 : options.top_k;
   const std::optional<TokenId> cls = model_->special_token("cls_token");
   std::vector<SpanScores> by_piece(encodings.size());

@@ -5,7 +5,7 @@
 namespace attend {
 namespace {
 
-// Where the text ends with the beginning of `ending`; its size if it does not.
+// The position where a beginning of `ending` at the end of the text starts; the text's size if there is none.
 std::size_t held_back(std::string_view text, std::string_view ending) {
   for (std::size_t length = std::min(ending.size(), text.size()); length > 0; --length)
     if (text.ends_with(ending.substr(0, length))) return text.size() - length;

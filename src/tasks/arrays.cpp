@@ -34,7 +34,7 @@ Tensor to_tensor(const Array& array, const std::string& name) {
   const std::size_t count = std::visit([](const auto& numbers) { return numbers.size(); }, array.values);
   std::size_t expected = 1;
   for (const std::int64_t length : array.shape) {
-    // No more than there are numbers, so that no product of lengths overflows.
+    // Limited by the count of values, so that no product of lengths overflows.
     if (length < 0 || (length > 0 && expected > count))
       expected = count + 1;
     else

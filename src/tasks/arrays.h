@@ -1,4 +1,4 @@
-// Between the arrays that programs hold and tensors.
+// Converts between the arrays of programs and tensors.
 #pragma once
 
 #include <attend/array.h>
@@ -9,7 +9,7 @@ namespace attend {
 
 // Throws Error with `name` if the number of values does not match the shape.
 Tensor to_tensor(const Array& array, const std::string& name);
-Array to_array(const Tensor& tensor);  // integers and truth values as integers, all else as float32
+Array to_array(const Tensor& tensor);  // integers and booleans become integers, all other types float32
 
 std::map<std::string, Tensor> to_tensors(const Arrays& arrays);
 Arrays to_arrays(const std::map<std::string, Tensor>& tensors);

@@ -24,7 +24,7 @@ std::string without_escapes(const std::string& text) {
   return result;
 }
 
-// Up to the last byte that is none of `unwanted`.
+// Removes trailing bytes that are in `unwanted`.
 std::string without_end(const std::string& text, const char* unwanted) {
   return text.substr(0, text.find_last_not_of(unwanted) + 1);
 }
@@ -38,7 +38,7 @@ std::string trimmed(const std::string& text) {
 
 void check_turns(std::span<const ChatMessage> messages) {
   const std::size_t first = begins_with_system(messages) ? 1 : 0;
-  bool question = true, result = false;  // what may come next
+  bool question = true, result = false;  // which parts may come next
   for (std::size_t i = first; i < messages.size(); ++i) {
     const ChatMessage& message = messages[i];
     if (result && message.role == "tool") {
@@ -83,7 +83,8 @@ ChatTemplate::ChatTemplate(const std::string& given, const std::filesystem::path
   }
 }
 
-// As transformers: the one with the given name; else the one for tools where there are some, and the default.
+// As in transformers: the template with the given name; else the one for tools if there are tools, or the
+// default.
 const ChatTemplate::Jinja& ChatTemplate::choose(const Json& variables) const {
   std::string name = chosen_.empty() ? "default" : chosen_;
   const auto tools = variables.find("tools");
@@ -111,7 +112,7 @@ ChatTemplate::Plain ChatTemplate::read_plain(const std::string& text) {
   plain.after_system = "\n";
   if (system != text.npos) {
     plain.before_system = text.substr(0, system);
-    // The line of {system} is its own, the rest belongs to the turn.
+    // The line of {system} is separate; the rest belongs to the turn.
     const std::size_t behind = system + std::string_view("{system}").size(), line = text.find('\n', behind);
     begin = line < user ? line + 1 : behind;
     plain.after_system = text.substr(behind, begin - behind);
@@ -156,7 +157,7 @@ JinjaTemplate::Rendered ChatTemplate::render(std::span<const ChatMessage> messag
   return choose(all).compiled.render_marked(all);
 }
 
-// Up to the end of the last message: a mark at its end says where that is.
+// The text up to the end of the last message, which a mark there shows.
 std::string ChatTemplate::continued(Json variables) const {
   static const std::string mark = "CONTINUE_FINAL_MESSAGE_TAG ", bare = mark.substr(0, mark.size() - 1);
   Json& messages = variables["messages"];
@@ -191,7 +192,7 @@ std::string ChatTemplate::render_plain(std::span<const ChatMessage> messages, bo
     else
       text += plain_.before_bot + message.content + plain_.after_bot;
   }
-  // Models write the space in front of a word together with it.
+  // Models generate the space before a word together with the word.
   return answer_follows ? text + without_end(plain_.before_bot, " ") : text;
 }
 
@@ -201,7 +202,8 @@ std::string ChatTemplate::end_of_answer() const {
     std::string text;
     try {
       text = prompt(std::span(messages).first(count), {{"add_generation_prompt", false}});
-    } catch (const Error&) {  // it takes no such conversation; the config says what ends an answer
+    } catch (const Error&) {  // the template rejects such a conversation; then the config defines the end of
+                              // an answer
       return {};
     }
     const std::size_t answer = text.find("(2)");

@@ -17,7 +17,7 @@ Json fields_of(const ChatMessage& message) {
   return Fields(parse_json(message.fields, "a message"), "a message").json();
 }
 
-// Templates write arguments as JSON, so they expect the value and not its text, which OpenAI's API has.
+// Templates write arguments as JSON, so they expect the value, whereas OpenAI's API has its text.
 void read_arguments(Json& message) {
   const auto calls = message.find("tool_calls");
   if (calls == message.end() || !calls->is_array()) return;
@@ -29,7 +29,7 @@ void read_arguments(Json& message) {
     try {
       Json arguments = parse_json(function["arguments"].get<std::string>(), "arguments");
       if (arguments.is_object()) function["arguments"] = std::move(arguments);
-    } catch (const Error&) {  // the text stays as the model wrote it
+    } catch (const Error&) {  // keeps the model's text
     }
   }
   if (message.value("content", Json()).is_null()) message["content"] = "";
@@ -65,7 +65,7 @@ Json check_tools(const Json& tools) {
   return tools;
 }
 
-// Error, naming the tool, for one whose arguments cannot be held to its schema.
+// Throws Error with the tool's name for a tool whose arguments cannot be constrained to its schema.
 void check_schema_of(const Json& tool) {
   try {
     readable_json_schema(tool_schema(tool).dump());
@@ -80,7 +80,7 @@ ChatTurn::ChatTurn(const ChatTemplate& chat_template, Json variables, const std:
                    bool parallel_tool_calls)
     : template_(&chat_template), variables_(std::move(variables)), parallel_(parallel_tool_calls) {
   tools_ = check_tools(variables_.value("tools", Json()));
-  // As if there were none: then the model cannot call any.
+  // Removes the tools, so that the model cannot call any.
   if (tool_choice == "none" || tools_.empty()) variables_.erase("tools");
   format_ = recognize_answers(chat_template.text(variables_));
   if (tool_choice != "none") read_tools(tool_choice);
@@ -134,7 +134,7 @@ std::vector<ChatMessage> ChatTurn::readable(std::span<const ChatMessage> message
     Json message = fields_of(each);
     const bool is_result = message.value("role", "") == "tool";
     read_arguments(message);
-    // gpt-oss has another name for it.
+    // gpt-oss uses another name for it.
     if (format_.calls != nullptr && format_.calls->has_headers && message.contains("reasoning_content"))
       message["thinking"] = message["reasoning_content"];
     if (!format_.knows_tools) write_as_text(message);
@@ -147,7 +147,7 @@ std::vector<ChatMessage> ChatTurn::readable(std::span<const ChatMessage> message
                          message["content"].is_string();
     ChatMessage written{message.value("role", ""), is_text ? message["content"].get<std::string>() : "",
                         is_text ? "" : message.dump()};
-    // Several results are one message, because such a template may want turns to alternate.
+    // Several results become one message, because such a template may require alternating turns.
     if (joins && is_result && !format_.knows_tools)
       result.back().content += "\n" + written.content;
     else

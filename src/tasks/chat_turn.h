@@ -1,4 +1,4 @@
-// One turn of a conversation: what the model reads, what its answer may be, and what the answer says.
+// One turn of a conversation: the model's input, the constraints of its answer, and the parsed answer.
 #pragma once
 
 #include "formats/chat_answers/answer_parser.h"
@@ -11,23 +11,23 @@ namespace attend {
 
 class ChatTurn {
  public:
-  // `chat_template` stays the caller's. `variables`: the template's, with "tools" among them. `tool_choice`:
-  // auto, none, required, or the name of the tool that is to be called. Throws Error for tools that are not
-  // valid, and for a choice that they do not allow.
+  // The caller owns `chat_template`. `variables`: the template's, including "tools". `tool_choice`: auto,
+  // none, required, or the name of the tool to call. Throws Error for invalid tools, and for a choice that
+  // they do not allow.
   ChatTurn(const ChatTemplate& chat_template, Json variables, const std::string& tool_choice = "auto",
            bool parallel_tool_calls = true);
 
   // The messages as the template expects them: arguments of calls are objects. If the template does not write
-  // tools, the first message of user describes them, and calls and results are text.
+  // tools, the first user message describes them, and calls and results are text.
   std::vector<ChatMessage> readable(std::span<const ChatMessage> messages) const;
   std::string prompt(std::span<const ChatMessage> messages) const;
 
-  // Sets what ends the answer to `prompt`, and the form of its calls. Returns the texts that end it.
+  // Sets the endings of the answer to `prompt`, and the format of its calls. Returns the texts that end it.
   std::vector<std::string> set_form(GenerationConfig& config, const Tokenizer& tokenizer,
                                     const std::string& prompt) const;
-  // Special tokens that the parser has to see.
+  // Special tokens that the parser needs to see.
   std::vector<TokenId> shown_tokens(const Tokenizer& tokenizer) const;
-  // Of the answer to `prompt`.
+  // The parser of the answer to `prompt`.
   AnswerParser parser(const std::string& prompt) const;
 
  private:
@@ -38,15 +38,15 @@ class ChatTurn {
   const ChatTemplate* template_;
   Json variables_;
   AnswerFormat format_;
-  Json tools_ = Json::array();  // that may be called
-  std::string tool_text_;       // that describes them, if the template does not
+  Json tools_ = Json::array();  // the tools that may be called
+  std::string tool_text_;       // describes the tools, if the template does not
   std::vector<std::string> names_;
   ToolChoice choice_ = ToolChoice::automatic;
   Json callable_;  // the tools that this answer may call
   bool parallel_;
 };
 
-// The text of an answer as it comes: up to what ends it, split into its parts.
+// The text of an answer while it is generated: up to its end, split into its parts.
 class AnswerReader {
  public:
   AnswerReader(std::vector<std::string> endings, std::optional<AnswerParser> parser)
@@ -56,10 +56,10 @@ class AnswerReader {
 
  private:
   AnswerText text_;
-  std::optional<AnswerParser> parser_;  // without it all is content
+  std::optional<AnswerParser> parser_;  // absent: all text is content
 };
 
-// A whole answer, from its pieces.
+// A complete answer, from its parts.
 struct WholeAnswer {
   std::string content = {}, reasoning = {};
   std::vector<ToolCall> calls = {};
@@ -67,7 +67,7 @@ struct WholeAnswer {
   void add(const AnswerPieces& pieces);
 };
 
-// The message of an answer for the history.
+// The answer as a message for the history.
 ChatMessage answer_message(const WholeAnswer& answer);
 
 }  // namespace attend

@@ -26,7 +26,7 @@ struct ImageClassifier::State {
           directory.path().string(), processor.channels(), channels);
   }
 
-  // A file that cannot be opened is bad input like one that holds no picture.
+  // A file that cannot be opened is bad input, like a file without a picture.
   Tensor read(const Picture& picture) const {
     const ErrorScope scope(ErrorKind::input);
     try {
@@ -36,7 +36,7 @@ struct ImageClassifier::State {
     }
   }
 
-  // Unlike for texts, a regression gets a function as well.
+  // Unlike for texts, the function is also applied to a regression.
   static ScoreFunction function(const PretrainedModel& model) {
     const ScoreHeadSpec& head = model.network()->score_head->spec();
     return head.problem == ProblemType::multi_label || head.labels == 1 ? ScoreFunction::sigmoid
@@ -69,7 +69,7 @@ std::vector<std::vector<LabelScore>> ImageClassifier::classify(const std::vector
     std::int64_t tokens = 0;
     for (std::size_t i = results.size(); i < pictures.size(); ++i) {
       const Tensor pixels = state_->read(pictures[i]);
-      // Without a common size, pictures of another one wait for the next batch.
+      // Without a common size, a picture of another size waits for the next batch.
       if (!batch.empty() && batch.front().sizes() != pixels.sizes()) break;
       batch.push_back(pixels);
       const auto [rows, columns] = state_->model.network()->encoder->patches->grid(pixels.unsqueeze(0));

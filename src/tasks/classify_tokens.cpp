@@ -10,7 +10,7 @@
 namespace attend {
 namespace {
 
-// The tokens of one encoding, without special ones. scores [L, labels], of which the first rows are its own.
+// The tokens of one encoding, without special ones. scores [L, labels]; its own rows come first.
 std::vector<ScoredToken> score_tokens(const TextModel& model, const Characters& characters,
                                       const Encoding& encoding, const Tensor& scores) {
   const bool marks_subwords = !model.tokenizer().continuing_subword_prefix().empty();
@@ -25,7 +25,7 @@ std::vector<ScoredToken> score_tokens(const TextModel& model, const Characters& 
     std::string word = model.tokenizer().id_to_token(encoding.ids[i]).value_or("");
     bool continues = marks_subwords
                          ? Characters(word).size() != Characters(given).size()
-                         // A guess, where the tokens do not say: no space, no new word.
+                         // A guess if tokens do not show it: without a space, no new word begins.
                          : start > 0 && characters.slice(start - 1, start + 1).find(' ') == std::string::npos;
     if (encoding.ids[i] == unknown) {
       word = given;
@@ -38,7 +38,7 @@ std::vector<ScoredToken> score_tokens(const TextModel& model, const Characters& 
   return tokens;
 }
 
-// Error for a label to be ignored that cannot come; "O", the usual one, a model need not have.
+// Throws Error for an ignored label that the model does not have, except "O", the default.
 void check_ignored(const std::vector<std::string>& labels, const std::vector<std::string>& ignored) {
   for (const std::string& label : ignored) {
     const bool known =
@@ -52,10 +52,10 @@ void check_ignored(const std::vector<std::string>& labels, const std::vector<std
 
 struct TokenPieces {
   std::vector<Encoding> encodings;
-  std::vector<std::size_t> text_of;  // each piece's
+  std::vector<std::size_t> text_of;  // the text of each part
 };
 
-// Texts that are too long in pieces if there is a stride, else their beginnings.
+// Texts that are too long are split into parts if there is a stride, else truncated.
 TokenPieces cut(const TextModel& model, const std::vector<std::string>& texts, const TokenOptions& options) {
   if (options.stride && options.aggregation == Aggregation::none)
     fail("a stride of {} needs an aggregation: simple, first, average or max", *options.stride);
@@ -106,7 +106,7 @@ std::vector<std::vector<Entity>> TokenClassifier::classify(const std::vector<std
       return std::ranges::find(options.ignored_labels, entity.label) != options.ignored_labels.end();
     });
   });
-  std::vector<std::size_t> counts(texts.size());  // pieces of each text
+  std::vector<std::size_t> counts(texts.size());  // parts of each text
   for (std::size_t i = 0; i < by_piece.size(); ++i) {
     std::ranges::move(by_piece[i], std::back_inserter(results[pieces.text_of[i]]));
     ++counts[pieces.text_of[i]];

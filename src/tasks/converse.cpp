@@ -13,7 +13,7 @@
 namespace attend {
 namespace {
 
-struct Stopped {};  // thrown where the caller wants no more of an answer
+struct Stopped {};  // thrown when the caller stops an answer
 
 bool is_json(const std::string& text) {
   try {
@@ -24,7 +24,7 @@ bool is_json(const std::string& text) {
   }
 }
 
-// The calls of a message that wait for results.
+// The calls of a message that have no results yet.
 std::vector<ToolCall> calls_of(const ChatMessage& message) {
   std::vector<ToolCall> calls;
   if (message.role != "assistant" || message.fields.empty()) return calls;
@@ -51,7 +51,7 @@ struct Conversation::State : GeneratingModel {
   std::vector<ChatMessage> messages;
   std::vector<ToolCall> calls;  // of the last message
   AnswerFigures figures;
-  std::size_t forgotten = 0;  // the oldest messages after the system's
+  std::size_t forgotten = 0;  // the number of oldest messages after the system message that are left out
 
   State(const ModelDirectory& directory, const ConversationOptions& options)
       : GeneratingModel(directory),
@@ -74,7 +74,7 @@ struct Conversation::State : GeneratingModel {
     if (!options.system.empty()) messages.push_back({"system", options.system});
   }
 
-  // The same model and the same messages, with a cache of its own.
+  // The same model and the same messages, with its own cache.
   State(const State& other)
       : GeneratingModel(other),
         chat_template(other.chat_template),
@@ -97,7 +97,7 @@ struct Conversation::State : GeneratingModel {
 
   std::size_t first() const { return begins_with_system(messages) ? 1 : 0; }
 
-  // Where the next question after message `place` is; the number of messages if there is none.
+  // The index of the next question after message `place`; the number of messages if there is none.
   std::size_t next_question(std::size_t place) const {
     for (++place; place < messages.size() && messages[place].role != "user";) ++place;
     return place;
@@ -107,7 +107,7 @@ struct Conversation::State : GeneratingModel {
     std::string text;
     std::vector<std::int64_t> ids;
   };
-  // What the model reads: the last messages, with as much room as an answer may need.
+  // The model's input: the last messages that leave enough room for an answer.
   Read prompt() {
     const std::int64_t max = max_tokens(), room = max - std::min(*config.max_new_tokens, max / 2);
     const std::size_t before = forgotten;
@@ -193,7 +193,7 @@ struct Conversation::State : GeneratingModel {
     if (left_out > 0) warn("the answer ends within a call, which is left out: raise max_new_tokens");
   }
 
-  // Answers what the messages now end with. After an error they are the first `before` ones again.
+  // Answers the last messages. After an error, only the first `before` messages are kept.
   std::string answer_or_restore(std::size_t before, const OnAnswer& on_text) {
     const std::size_t forgotten_before = forgotten;
     try {

@@ -74,7 +74,7 @@ struct Embedder::State {
     return texts.directory().modules.front().include_prompt ? 0 : texts.prompt_tokens(options);
   }
 
-  // Error for one that vectors cannot be cut to.
+  // Throws Error for a size to which vectors cannot be truncated.
   std::int64_t dimensions(const EmbedOptions& options) const {
     const std::int64_t size = modules->size();
     if (!options.dimensions) return std::min(size, texts.directory().dimensions.value_or(size));
@@ -93,13 +93,13 @@ struct Embedder::State {
     }
     TokenBatch tokens = TokenBatch::from(ids);
     if (has_segments()) tokens.types = ops::tensor(types, kLong);
-    // GPT's look types up among the tokens, so that there type 0 is not none.
+    // GPT's look types up among the tokens, so there type 0 differs from no type.
     if (gives_types && stack()->spec().embeddings.types_are_tokens)
       tokens.types = ops::zeros_like(tokens.ids);
     return tokens;
   }
 
-  // The hidden states of these texts, [T, d]. The model does not see texts without tokens, which come last.
+  // The hidden states of these texts, [T, d]. Texts without tokens come last and are not passed to the model.
   Tensor hidden_states(Transformer network, const std::vector<Encoding>& encoded,
                        std::span<const std::size_t> numbers, std::optional<std::int64_t> adapter) const {
     while (!numbers.empty() && encoded[numbers.back()].ids.empty())

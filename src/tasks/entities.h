@@ -1,4 +1,4 @@
-// From the scores of tokens to entities: neighbours with one label become one.
+// From the scores of tokens to entities: adjacent tokens with the same label are merged.
 #pragma once
 
 #include <attend/tasks.h>
@@ -15,13 +15,14 @@ struct ScoredToken {
   bool continues_word = false;
 };
 
-// Tokens to text, as the tokenizer's decoder writes them.
+// Converts tokens to text with the tokenizer's decoder.
 using JoinTokens = std::function<std::string(std::vector<std::string>)>;
 
 std::vector<Entity> make_entities(std::span<const ScoredToken> tokens, const std::vector<std::string>& labels,
                                   Aggregation aggregation, const JoinTokens& join);
 
-// If windows of a text overlap, the longest entity counts, and of equally long ones the most certain.
+// If windows of a text overlap, the longest entity is kept, and of equally long ones the one with the highest
+// score.
 std::vector<Entity> without_overlaps(std::vector<Entity> entities);
 
 }  // namespace attend

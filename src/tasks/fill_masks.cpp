@@ -1,4 +1,4 @@
-// Tokens for masked places (Devlin et al. 2018, section 3.1).
+// Tokens for masked positions (Devlin et al. 2018, section 3.1).
 #include <attend/tasks.h>
 
 #include "base/log.h"
@@ -16,7 +16,7 @@ std::string decode(const TextModel& model, std::span<const TokenId> ids, bool sk
   return text;
 }
 
-// The tokens that may be filled in: each target, or the first token of one that is none.
+// The candidate tokens: each target, or the first token of a target that is not a token.
 std::vector<std::int64_t> find_targets(const TextModel& model, const std::vector<std::string>& targets) {
   std::vector<std::int64_t> ids;
   for (const std::string& target : targets) {
@@ -51,11 +51,11 @@ std::string fill_in(const TextModel& model, std::vector<TokenId> ids, std::int64
                     bool only_mask) {
   ids[static_cast<std::size_t>(place)] = token;
   if (const auto padding = model.special_token("pad_token")) std::erase(ids, *padding);
-  // Other masks are special tokens, which are to stay.
+  // Other masks are special tokens, which must be kept.
   return decode(model, ids, /*skip_special_tokens=*/only_mask);
 }
 
-// Where the masks of each text are. Error for a text without one.
+// The positions of the masks in each text. Throws Error for a text without a mask.
 TextModel::RowNumbers find_masks(const TextModel& model, const std::vector<std::string>& texts,
                                  const std::vector<Encoding>& encodings) {
   const ErrorScope scope(ErrorKind::input);

@@ -41,7 +41,7 @@ struct TextGenerator::State : GeneratingModel {
   std::string prefix;  // of every text
   Languages languages;
   std::optional<std::int64_t> source_language;  // for every text, instead of the tokenizer's own
-  bool has_settings = false;                    // of its own for this task
+  bool has_settings = false;                    // whether the model has settings for this task
 
   State(const ModelDirectory& directory, GenerationTask wanted, const std::string& pair)
       : GeneratingModel(directory), task(wanted), languages(tokenizers, directory.path()) {
@@ -56,8 +56,8 @@ struct TextGenerator::State : GeneratingModel {
 
   bool continues() const { return task == GenerationTask::text_generation; }
 
-  // As the pipelines: their own settings count more than the model's, except for a length; those that the
-  // model has for this task count more than both.
+  // As in transformers' pipelines: the pipeline's settings override the model's, except for a length; the
+  // model's settings for this task override both.
   void read_settings(const ModelDirectory& directory, const std::string& name) {
     if (config.max_length)
       config.max_new_tokens.reset();
@@ -85,7 +85,7 @@ struct TextGenerator::State : GeneratingModel {
       config.pad_token_id = tokenizers.source->token_to_id(padding);
   }
 
-  // "en_to_de", for a model with language tokens; for other models its settings must say what to do.
+  // "en_to_de", for a model with language tokens; other models need settings for the task.
   void choose_languages(const ModelDirectory& directory, const std::string& pair) {
     const std::size_t to = pair.find("_to_");
     const LanguagePair names =
@@ -160,7 +160,7 @@ std::vector<std::vector<GeneratedText>> TextGenerator::generate_tokens(
   if (options.on_token)
     generation.on_token = [&](std::size_t i, std::size_t sequence, std::int64_t token) {
       const auto id = static_cast<TokenId>(token);
-      std::vector<TokenId> before;  // decoders only: the text continues them
+      std::vector<TokenId> before;  // decoders only: the tokens that the text continues
       if (state.continues()) before.assign(ids[i].begin(), ids[i].end());
       TextStream& stream =
           streams.try_emplace({i, sequence}, *state.tokenizers.target, std::move(before)).first->second;

@@ -1,4 +1,4 @@
-// A model that generates text, with its tokenizers and config: the start of all generating tasks.
+// A model that generates text, with its tokenizers and config: shared by all generating tasks.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -10,7 +10,7 @@
 namespace attend {
 
 struct GeneratingModel {
-  // Error for a model that predicts no tokens (check_generates).
+  // Throws Error for a model that does not predict tokens (check_generates).
   explicit GeneratingModel(const ModelDirectory& directory);
 
   PretrainedModel model;

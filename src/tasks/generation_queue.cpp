@@ -16,11 +16,11 @@ namespace {
 struct Work {
   QueueRequest request;
   GenerationConfig config;
-  PromptTexts reading;  // by `config`
+  PromptTexts reading;  // according to `config`
   const Languages& languages;
   std::optional<std::int64_t> source_language;
-  std::vector<std::string> endings;  // that are not shown
-  std::optional<ChatTurn> turn;      // of a conversation
+  std::vector<std::string> endings;  // stop strings that are not shown
+  std::optional<ChatTurn> turn;      // for conversations
   std::string turn_prompt;
   Prompt prompt = {};
   struct Text {
@@ -63,7 +63,7 @@ struct Work {
 
   bool is_conversation() const { return !request.messages.empty(); }
 
-  // The prompt is read when it is known that the settings make sense.
+  // The prompt is read after the settings have been checked.
   void read() {
     if (turn)
       prompt = reading.read({turn_prompt}, /*special_tokens=*/false).front();
@@ -82,7 +82,7 @@ struct Work {
 
   void take(std::size_t number, const ChosenToken& token) {
     auto found = texts.find(number);
-    if (found == texts.end()) found = texts.emplace(number, begin()).first;  // which decodes the prompt
+    if (found == texts.end()) found = texts.emplace(number, begin()).first;  // this decodes the prompt
     Text& text = found->second;
     const auto id = static_cast<TokenId>(token.id);
     AnswerPieces pieces = text.shown.put(text.stream.put(id));
@@ -103,7 +103,7 @@ struct Work {
     return text;
   }
 
-  // Texts are decoded here, which may fail as well.
+  // Texts are decoded here, which may also fail.
   QueueResult result(const BatchResult& made) const {
     QueueResult result{made.end, {}, made.error, prompt.ids.size(), made.times};
     try {
@@ -116,7 +116,7 @@ struct Work {
     return result;
   }
 
-  // A text that does not show its stop string cannot be ended by one that begins in the prompt.
+  // If a text does not show its stop string, a stop string that begins in the prompt cannot end it.
   StopStrings::Scope stops() const {
     return is_conversation() || !request.shows_stop ? StopStrings::Scope::new_text
                                                     : StopStrings::Scope::whole_text;
@@ -128,10 +128,10 @@ struct Work {
 struct GenerationQueue::State : GeneratingModel {
   Languages languages;
   std::optional<ChatTemplate> chat_template;
-  std::string no_conversations;  // the reason
+  std::string no_conversations;  // why conversations are not supported
   ContinuousBatch batch;
   std::int64_t max_prompt_tokens;
-  std::jthread steps;  // ends first
+  std::jthread steps;  // destroyed first
 
   State(const ModelDirectory& directory, const QueueOptions& options)
       : GeneratingModel(directory),
@@ -164,7 +164,7 @@ struct GenerationQueue::State : GeneratingModel {
 
 GenerationQueue::GenerationQueue(const ModelPath& model, const QueueOptions& options)
     : state_(std::make_unique<State>(ModelDirectory(model), options)) {}
-// While the queue's thread ends, its callbacks may still call the queue, which must therefore be whole.
+// While the queue's thread ends, its callbacks may still call the queue, so the queue must still be complete.
 GenerationQueue::~GenerationQueue() {
   state_->steps.request_stop();
   state_->steps.join();

@@ -1,4 +1,4 @@
-// From a classifier's numbers to labels with scores: for texts and for images.
+// From a classifier's scores to labels with scores, for texts and images.
 #pragma once
 
 #include <attend/tasks.h>
@@ -14,7 +14,7 @@ namespace attend {
 ScoreFunction score_function(const PretrainedModel& model);
 Tensor apply_function(ScoreFunction function, const Tensor& scores);  // over the last dimension
 
-// The `top_k` labels with the highest scores (0: all), equal ones in the order of the labels.
+// The `top_k` labels with the highest scores (0: all), equal scores in the order of the labels.
 std::vector<LabelScore> best_labels(std::span<const float> scores, const std::vector<std::string>& labels,
                                     std::size_t top_k);
 

@@ -84,7 +84,7 @@ std::optional<std::int64_t> Languages::choose(const LanguagePair& names, Generat
 }
 
 void Languages::write_source(std::vector<std::int64_t>& ids, std::int64_t token) const {
-  // A token before the text has its place from the beginning, one after it from the end.
+  // A token before the text has a position from the start, one after it from the end.
   const std::size_t place = place_ == 0 ? 0 : ids.size() - std::min(from_end_, ids.size());
   if (place < ids.size()) ids[place] = token;
 }

@@ -26,7 +26,7 @@ class Languages {
   Languages(const TokenizerPair& tokenizers, const std::filesystem::path& directory);
 
   bool many() const { return many_; }
-  // Those of a model of many languages, as codes.
+  // The languages of a multilingual model, as codes.
   std::vector<std::string> names() const;
 
   // Returns the token of the source language, for write_source(), and sets that of the target language in
@@ -44,7 +44,7 @@ class Languages {
   bool many_ = false;
   std::size_t place_ = 0, from_end_ = 0;  // of the source language among the tokens of an empty text
   std::string example_;                   // a language of the model
-  std::optional<std::int64_t> target_;    // that the tokenizer is set to
+  std::optional<std::int64_t> target_;    // the target language in the tokenizer's settings
 };
 
 }  // namespace attend

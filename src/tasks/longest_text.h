@@ -1,4 +1,4 @@
-// How long a text a model reads with its tokenizer, and the cut there.
+// The max length of a text for a model and its tokenizer, and truncation to it.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -22,7 +22,7 @@ class LongestText {
   // The smaller of the tokenizer's model_max_length and the model's maximum. Reads the directory once, here.
   LongestText(const std::filesystem::path& directory, const PretrainedModel& model);
 
-  // Tokens, special ones too; absent: any number.
+  // Tokens, including special ones; absent: no limit.
   std::optional<std::size_t> tokens() const { return tokens_; }
   // The truncation at this length, on the tokenizer's side, if wanted and if there is a limit.
   std::optional<Truncation> truncation(bool wanted) const;
@@ -35,7 +35,8 @@ class LongestText {
  private:
   std::optional<std::size_t> tokens_;
   Truncation::Direction side_;
-  std::shared_ptr<std::atomic<bool>> said_ = std::make_shared<std::atomic<bool>>(false);  // also for copies
+  std::shared_ptr<std::atomic<bool>> said_ = std::make_shared<std::atomic<bool>>(false);  // shared with
+                                                                                          // copies
 };
 
 // "the text" if it is the only one, else "text 3": for errors.

@@ -53,7 +53,7 @@ Arrays Model::forward(const Arrays& inputs, const OutputOptions& options) const 
                                   .adapter = options.adapter,
                                   .gradients = options.gradients}));
   };
-  if (options.gradients) {  // which are collected in the weights
+  if (options.gradients) {  // gradients are collected in the weights
     const std::lock_guard one(state_->collecting);
     return run();
   }

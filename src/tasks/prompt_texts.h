@@ -15,7 +15,7 @@ namespace attend {
 
 class PromptTexts {
  public:
-  // `tokenizers` and `config` stay the caller's.
+  // The caller owns `tokenizers` and `config`.
   PromptTexts(const PretrainedModel& model, const TokenizerPair& tokenizers, const GenerationConfig& config);
   // Sets the start of an encoder-decoder's texts. Throws Error for a decoder, which continues its prompt.
   void begin_with(const std::string& prefix);
@@ -30,12 +30,12 @@ class PromptTexts {
   // prompt (keep_end), and of an encoder-decoder's text the tokenizer's side.
   std::vector<Prompt> read(const std::vector<std::string>& texts, bool special_tokens = true,
                            const LongestText* longest = nullptr) const;
-  // The prompt of tokens that are given.
+  // The prompt from given tokens.
   Prompt read(std::span<const TokenId> ids) const;
 
   // The text before a result: a decoder's prompt, or the prefix.
   const std::string& before(const std::string& text) const { return continues_ ? text : prefix_; }
-  // Takes the tokens of a result, and gives its text, without the prompt.
+  // Takes the tokens of a result and returns its text, without the prompt.
   TextStream stream(const Prompt& prompt) const;
   std::string text(const Prompt& prompt, std::span<const std::int64_t> ids) const;
 
@@ -57,7 +57,7 @@ std::vector<TokenScore> token_scores(std::span<const Scored> scores);
 GeneratedText generated_text(const GeneratedSequence& made, std::string text, const GenerationConfig& config,
                              bool log_probabilities);
 
-// Do both have the same tokens under the same ids?
+// Whether both have the same tokens under the same ids.
 bool same_tokens(const Tokenizer& a, const Tokenizer& b);
 
 }  // namespace attend

@@ -10,7 +10,7 @@ namespace attend {
 namespace {
 
 struct Sums {
-  double difference = 0, whole = 0;  // of squares
+  double difference = 0, whole = 0;  // sums of squares
 
   void add(const Tensor& rounded, const Tensor& exact) {
     difference += (rounded - exact).square().sum(kDouble).item<double>();
@@ -19,14 +19,14 @@ struct Sums {
   double relative() const { return whole > 0 ? std::sqrt(difference / whole) : 0; }
 };
 
-// Computes what the quantized matrix would have given.
+// Computes the result of the quantized matrix.
 class MeasuredMatrix : public WatchedMatrix {
  public:
   MeasuredMatrix(const Tensor& weight, WeightFormat format)
       : WatchedMatrix(weight), rounded_(make(weight, format)) {}
 
   bool was_reached() const { return products_.whole > 0 || lookups_.whole > 0; }
-  // A table that is a head as well is judged as one.
+  // A table that is also a head is measured as a head.
   double error() const { return products_.whole > 0 ? products_.relative() : lookups_.relative(); }
 
  private:

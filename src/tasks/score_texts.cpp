@@ -1,4 +1,4 @@
-// How likely a model finds texts that are given.
+// The probability of given texts under a model.
 #include <attend/tasks.h>
 
 #include "generation/decoding/paged_decoder.h"
@@ -21,7 +21,7 @@ constexpr std::int64_t kUsualWindow = 1024;
 // Scores over a vocabulary are large; this is the max number of them at a time.
 constexpr std::int64_t kMostScoresAtOnce = std::int64_t{1} << 24;
 
-// Tokens that go through a model together. Those from `first` on are predicted from the ones before them and,
+// Tokens that go through a model together. Tokens from `first` on are predicted from the previous ones and,
 // with an encoder, from the source.
 struct ScoredPiece {
   std::size_t text;
@@ -75,7 +75,7 @@ std::vector<Score> log_probabilities(const Transformer& network, const Tensor& h
   return all;
 }
 
-// As predicting_rows, with keys and values as the model's cache keeps them: of one pass over each piece.
+// As predicting_rows, with keys and values in the format of the model's cache: one pass over each piece.
 Tensor cached_rows(const PretrainedModel& model, const std::vector<const ScoredPiece*>& pieces,
                    std::optional<std::int64_t> adapter) {
   check_generates(model);
@@ -103,7 +103,7 @@ Tensor cached_rows(const PretrainedModel& model, const std::vector<const ScoredP
   return ops::cat(hidden);
 }
 
-// The hidden states that predict the pieces' tokens, end to end: [n, d].
+// The hidden states that predict the pieces' tokens, one piece after another: [n, d].
 Tensor predicting_rows(const PretrainedModel& model, const std::vector<const ScoredPiece*>& pieces,
                        std::optional<std::int64_t> adapter, Pass& pass) {
   if (model.cache_format() != CacheFormat::float32) return cached_rows(model, pieces, adapter);
@@ -128,8 +128,8 @@ Tensor predicting_rows(const PretrainedModel& model, const std::vector<const Sco
   return ops::cat(rows);
 }
 
-// XLNet predicts a token by a row that knows its place and sees the tokens before it (Yang et al. 2019,
-// arXiv:1906.08237, section 2.3, with the order of the text).
+// XLNet predicts a token from a row that has its position and sees the tokens before it (Yang et al. 2019,
+// arXiv:1906.08237, section 2.3, in the order of the text).
 std::vector<Score> score_by_streams(const PretrainedModel& model, const ScoredPiece& piece,
                                     std::size_t likeliest, std::optional<std::int64_t> adapter) {
   const auto length = static_cast<std::int64_t>(piece.tokens.size()),
@@ -147,7 +147,7 @@ std::vector<Score> score_by_streams(const PretrainedModel& model, const ScoredPi
 }
 
 // Reads a text longer than `length` in windows that start `stride` tokens apart. Each window predicts the
-// tokens that earlier ones have not; the tokens it shares with them are context.
+// tokens that earlier windows have not; shared tokens are context.
 void cut(std::size_t text, const Ids& ids, std::size_t length, std::size_t stride,
          std::vector<ScoredPiece>& pieces) {
   for (std::size_t begin = 0, known = 1; known < ids.size(); begin += stride) {
@@ -163,7 +163,7 @@ void cut(std::size_t text, const Ids& ids, std::size_t length, std::size_t strid
 
 struct TextScorer::State {
   std::shared_ptr<TextModel> text;
-  std::shared_ptr<const Tokenizer> target;  // with an encoder only
+  std::shared_ptr<const Tokenizer> target;  // only with an encoder
   ScoringMethod method = ScoringMethod::masked;
 
   explicit State(const ModelPath& directory) : text(TextModel::with_token_scores(directory)) {
@@ -247,7 +247,7 @@ struct TextScorer::State {
   }
 
   // Pseudo-log-likelihoods (Salazar et al. 2020, arXiv:1910.14659): each token in turn is masked and
-  // predicted from all others. n tokens are n texts to read.
+  // predicted from all others. A text of n tokens needs n inputs.
   ScoredTexts score_masked(const std::vector<std::string>& texts, const RunOptions& options) const {
     ScoredTexts results(texts.size());
     const std::vector<Encoding> encodings = text->tokenizer().encode_batch(texts);

@@ -1,4 +1,4 @@
-// How near two vectors are.
+// The similarity of two vectors.
 #include <attend/attend.h>
 
 #include "base/error.h"

@@ -8,11 +8,11 @@
 namespace attend {
 namespace {
 
-// Notes the largest number of each channel of its input: [in].
+// Records the largest absolute value of each channel of its input: [in].
 class ChannelSizes : public WatchedMatrix {
  public:
   using WatchedMatrix::WatchedMatrix;
-  const Tensor& inputs() const { return inputs_; }  // undefined: nothing came
+  const Tensor& inputs() const { return inputs_; }  // undefined: no input yet
   Tensor weights() const { return weight_.abs().amax(0); }
 
  private:
@@ -24,7 +24,7 @@ class ChannelSizes : public WatchedMatrix {
   mutable Tensor inputs_;
 };
 
-// 1 for channels that hold nothing, and where something is no number.
+// 1 for channels that are all zero, and if a value is not a number.
 Tensor factors_of(const Tensor& inputs, const Tensor& weights) {
   constexpr double kMost = 20;
   const Tensor power = ((inputs / weights).log2() / 2).round();
@@ -65,7 +65,7 @@ std::map<std::string, Tensor> smoothing_factors(const ModelDirectory& directory,
     const Tensor factor = factors_of(seen, largest);
     for (const char* own : {".weight", ".bias"})
       if (parameters.contains(norm + own)) factors[norm + own] = 1 / factor;
-    for (const std::string& matrix : matrices) factors[matrix + ".weight"] = factor;  // of each column
+    for (const std::string& matrix : matrices) factors[matrix + ".weight"] = factor;  // one factor per column
   }
   return factors;
 }

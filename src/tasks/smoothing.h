@@ -1,6 +1,6 @@
 // Divides channels of very different size so that quantization works well (Xiao et al. 2022, "SmoothQuant",
 // arXiv:2211.10438). If a norm feeds a matrix, the norm divides each channel by a factor and the matrix
-// multiplies by it, and the model computes the same.
+// multiplies by it, and the model's result is unchanged.
 #pragma once
 
 #include "models/pretrained_model.h"

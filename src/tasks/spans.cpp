@@ -6,7 +6,7 @@
 namespace attend {
 namespace {
 
-// Softmax over the tokens that are allowed; the others get nothing.
+// Softmax over the allowed tokens; the others get 0.
 std::vector<float> probabilities(std::span<const float> scores, const std::vector<bool>& allowed) {
   float largest = -10000;  // transformers' value for scores that are not allowed
   for (std::size_t i = 0; i < scores.size(); ++i)

@@ -1,4 +1,4 @@
-// Which stretch of a text is the answer: from the scores of every token as its start and as its end.
+// Finds the answer span in a text, from the scores of every token as its start and as its end.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct SpanScores {
   float none = 0;                 // score of the first token, which means no answer, as start and end
 };
 
-// The `count` best spans of at most `longest` tokens. start, end: scores of every token; allowed: which of
-// them may take part. The first token takes part in the probabilities but in no span.
+// The `count` best spans of at most `longest` tokens. start, end: scores of every token; allowed: the tokens
+// that may be part of a span. The first token counts in the probabilities but is in no span.
 SpanScores best_spans(std::span<const float> start, std::span<const float> end,
                       const std::vector<bool>& allowed, std::size_t count, std::size_t longest);
 

@@ -46,8 +46,7 @@ Tensor rectangle(std::span<const std::vector<std::int32_t>*> rows, std::int64_t 
   return filled;
 }
 
-// The last hidden state of every token. A decoder after an encoder reads the text as well, shifted by one
-// token.
+// The last hidden state of every token. A decoder after an encoder also reads the text, shifted by one token.
 Tensor hidden_of_tokens(const PretrainedModel& model, const TokenBatch& tokens, Pass& pass) {
   Transformer network = model.network();
   if (!network->is_encoder_decoder())
@@ -107,7 +106,7 @@ std::shared_ptr<TextModel> TextModel::with_scores(const ModelPath& directory, Sc
   const ModelDirectory at(directory);
   const std::shared_ptr<TextModel> text(
       new TextModel(at, architecture_with(at, head_for(kind)), Wants::scores, kind));
-  // Where several adapters may bring their heads, each text's own is checked when it comes.
+  // If several adapters may bring heads, each text's own is checked when the text arrives.
   if (text->model_.adapters().size() < 2 && !text->has_head(text->model_))
     text->fail_without_head(text->model_);
   return text;
@@ -167,8 +166,9 @@ void TextModel::for_each_batch(
   std::vector<std::int64_t> lengths;
   for (const Encoding& encoding : encodings)
     lengths.push_back(static_cast<std::int64_t>(encoding.ids.size()));
-  // Three heads look at other texts of their batch: where all have the same number of end tokens, where
-  // config.json does not say which token is padding, and where the last column counts, padding or not.
+  // Three kinds of heads depend on other texts of their batch: those where all texts need the same number of
+  // end tokens, those where config.json does not name the padding token, and those that read the last column,
+  // padding or not.
   const auto& scores = model.network()->spec().score_head;
   const bool alone =
       scores && (scores->input == HeadInput::end_token || scores->input == HeadInput::last_column ||

@@ -18,9 +18,9 @@ class TextModel {
  public:
   // A model with scores of this kind over its labels.
   static std::shared_ptr<TextModel> with_scores(const ModelPath& directory, ScoreKind kind);
-  // One with scores over its vocabulary.
+  // A model with scores over its vocabulary.
   static std::shared_ptr<TextModel> with_token_scores(const ModelPath& directory);
-  // One of which only the hidden states are asked for.
+  // A model whose hidden states only are needed.
   static std::shared_ptr<TextModel> with_any_head(const ModelPath& directory);
 
   const PretrainedModel& model() const { return model_; }
@@ -28,9 +28,9 @@ class TextModel {
   // the requested head.
   const PretrainedModel& model(std::optional<std::int64_t> adapter) const;
   const Tokenizer& tokenizer() const { return tokenizer_; }
-  // By role: "mask_token", "pad_token", "unk_token" or "cls_token"; nothing if the tokenizer has none.
+  // By role: "mask_token", "pad_token", "unk_token" or "cls_token"; none if the tokenizer has none.
   std::optional<TokenId> special_token(std::string_view role) const;
-  TokenId mask_token() const;  // Error if the tokenizer has none
+  TokenId mask_token() const;  // throws Error if the tokenizer has none
   const LongestText& longest() const { return longest_; }
   // Whether decoded text loses the spaces before punctuation (tokenizer_config.json).
   bool cleans_up() const { return cleans_up_; }
@@ -39,9 +39,10 @@ class TextModel {
     return read_labels(model(adapter).config());
   }
 
-  // Texts as the model reads them, cut off if the options say so. Error for a bad one, which it names.
+  // Texts as the model reads them, truncated if the options say so. Throws Error for a bad text, and names
+  // it.
   std::vector<Encoding> encode(const std::vector<std::string>& texts, const RunOptions& options) const;
-  // Error for a text without tokens or longer than the model reads; `what` names it.
+  // Throws Error for a text without tokens or longer than the model allows; `what` names it.
   void check(const Encoding& encoding, const std::string& what) const;
 
   // The model's output for the text in row `row` of a batch.
@@ -58,14 +59,14 @@ class TextModel {
   using VisitRows = std::function<void(std::size_t text, const Tensor& rows)>;
   void hidden_states(std::span<const Encoding> encodings, const RunOptions& options,
                      const VisitRows& visit) const;
-  // Scores over the vocabulary, [rows, V], for some tokens of each text, softmax not yet taken.
+  // Scores over the vocabulary, [rows, V], for some tokens of each text, before softmax.
   using RowNumbers = std::vector<std::vector<std::int64_t>>;
   void score_tokens(std::span<const Encoding> encodings, const RowNumbers& rows, const RunOptions& options,
                     const VisitRows& visit) const;
 
  private:
   enum class Wants { any, scores, token_scores };
-  // `architecture`: the one to load; empty: the directory's. `kind`: that of its scores, if they are needed.
+  // `architecture`: the one to load; empty: the directory's. `kind`: the kind of its scores, if needed.
   TextModel(const ModelDirectory& directory, const std::string& architecture, Wants wants,
             ScoreKind kind = {});
   bool has_head(const PretrainedModel& model) const;
@@ -90,7 +91,7 @@ class TextModel {
   ScoreKind kind_;
 };
 
-// The numbers of a vector; Error if one is not finite.
+// The values of a vector; throws Error if one is not finite.
 std::vector<float> numbers(const Tensor& vector);
 
 }  // namespace attend

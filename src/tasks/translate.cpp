@@ -51,7 +51,7 @@ std::vector<std::vector<std::string>> translate_several(
   generate_options.on_result = [&](std::size_t i, std::span<const GeneratedSequence> results) {
     for (const GeneratedSequence& result : results) {
       std::vector<TokenId> ids(written.begin(), written.end());
-      if (result.ids.empty()) ids.clear();  // nothing took this place
+      if (result.ids.empty()) ids.clear();  // this rank has no result
       ids.insert(ids.end(), result.ids.begin(), result.ids.end());
       translations[i].push_back(tokenizers.target->decode(ids, /*skip_special_tokens=*/true));
     }

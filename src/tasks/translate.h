@@ -1,4 +1,4 @@
-// Translation with a model and a tokenizer that are already there; attend/attend.h has the class for users.
+// Translation with a loaded model and tokenizer; attend/attend.h has the class for users.
 #pragma once
 
 #include <attend/attend.h>

@@ -1,4 +1,4 @@
-// Observes the inputs of a float32 model's matrices while it reads the user's texts.
+// Observes the inputs of a float32 model's matrices while the model reads the user's texts.
 #pragma once
 
 #include "models/pretrained_model.h"
@@ -8,7 +8,7 @@
 
 namespace attend {
 
-// Replaces a matrix: computes with it in float32 and reports its inputs.
+// Replaces a matrix: computes the product in float32 and reports its inputs.
 class WatchedMatrix : public PackedMatrix {
  public:
   explicit WatchedMatrix(Tensor weight)
@@ -23,15 +23,15 @@ class WatchedMatrix : public PackedMatrix {
   std::map<std::string, Tensor> stored() const override { return {{"", weight_}}; }
 
  protected:
-  // A product of x [T, in] with outputs `first` to first + count - 1, and a look at these rows.
+  // A product of x [T, in] with outputs `first` to first + count - 1; these rows are observed.
   virtual void see_product(const Tensor& x, std::int64_t first, std::int64_t count) const = 0;
   virtual void see_rows(const Tensor& /*ids*/) const {}
 
   Tensor weight_;  // [out, in]
 };
 
-// The model reads the lines of `file` as texts, each as far as it can and 16384 tokens in all. Error for a
-// model that reads no text, and for a file without any.
+// The model reads the lines of `file` as texts, each up to the model's max length, and 16384 tokens in total.
+// Throws Error for a model that does not read text, and for an empty file.
 void read_texts_through(const PretrainedModel& model, const ModelDirectory& directory,
                         const std::filesystem::path& file);
 

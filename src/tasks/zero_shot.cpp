@@ -12,8 +12,8 @@
 namespace attend {
 namespace {
 
-// The id of the label "entailment". As in the original: the first whose name starts with "entail", else the
-// last.
+// The id of the label "entailment". As in the original: the first label whose name starts with "entail", else
+// the last.
 std::size_t entailment_label(const PretrainedModel& model) {
   const Json& config = model.config().json();
   const std::vector<std::string> labels = read_labels(model.config());
@@ -39,7 +39,8 @@ std::string hypothesis_for(const std::string& pattern, const std::string& label)
   return text.replace(at, 2, label);
 }
 
-// Truncates only the text, so that the label stays whole; if it is too short for that, truncates nothing.
+// Truncates only the text, so that the label is complete; if the text is too short for that, truncates
+// nothing.
 Encoding encode(const TextModel& model, const std::string& text, const std::string& hypothesis, bool asked) {
   const Tokenizer& tokenizer = model.tokenizer();
   Encoding whole = tokenizer.encode_pair(text, hypothesis);
@@ -70,7 +71,7 @@ std::vector<Encoding> encode_pairs(const TextModel& model, const std::vector<std
   return pairs;
 }
 
-// scores[i]: those of label i, from the model.
+// scores[i]: of label i, from the model.
 std::vector<float> chances(const std::vector<std::vector<float>>& scores, std::size_t entailment,
                            bool several) {
   std::vector<float> result;
@@ -88,7 +89,7 @@ std::vector<float> chances(const std::vector<std::vector<float>>& scores, std::s
   return result;
 }
 
-// Best first; of equal ones the last, as in the original's reversed sort.
+// Best first; among equal scores the last, as in the original's reversed sort.
 std::vector<LabelScore> ranked(const std::vector<std::string>& labels, const std::vector<float>& scores) {
   std::vector<LabelScore> ranking;
   for (std::size_t i = 0; i < labels.size(); ++i) ranking.push_back({labels[i], scores[i]});

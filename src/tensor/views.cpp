@@ -64,7 +64,7 @@ Dimensions whole_shape(const Tensor& x, const Dimensions& shape) {
 std::optional<Dimensions> strides_for(const Tensor& x, const Dimensions& shape) {
   if (x.is_contiguous() || x.numel() == 0) return contiguous_strides(shape);
   Dimensions strides = shape;
-  // From the last dimension: runs of x's dimensions that are contiguous are divided anew.
+  // From the last dimension: contiguous runs of x's dimensions are divided into new ones.
   std::int64_t next = static_cast<std::int64_t>(shape.size()) - 1;
   std::int64_t run = 1, step = x.strides().back(), cut = 1;
   for (std::int64_t d = x.dim() - 1; d >= 0; --d) {

@@ -1,4 +1,4 @@
-// The "added_tokens" of tokenizer.json: texts that are always one token, whatever the model says.
+// The "added_tokens" of tokenizer.json: texts that are always one token, independent of the model.
 #pragma once
 
 #include <attend/tokenizer.h>
@@ -30,9 +30,9 @@ struct AddedToken {
 class AddedTokens {
  public:
   // Reads the list of tokenizer.json. A token that the model knows keeps the model's id; the others are
-  // numbered from the end of the model's vocabulary, in the order of the list, whatever ids the list gives.
-  // `slow`, like transformers' slow tokenizers: the list's ids count, even if the model has another id for a
-  // token; a single word may have only spaces next to it, and the text is cut there anyway.
+  // numbered from the end of the model's vocabulary, in the order of the list, and the list's ids are
+  // ignored. `slow`, like transformers' slow tokenizers: the list's ids count, even if the model has another
+  // id for a token; a single word may have only spaces next to it, and the text is cut there in any case.
   void read(const Json& list, const Model& model, const Normalizer* normalizer, const std::string& source,
             bool slow = false);
 

@@ -40,7 +40,7 @@ class Adafactor : public UpdateRule {
     const double kept = 1 - std::pow(static_cast<double>(u.step), options_.decay_rate);
     const Tensor g = u.scaled();
     const auto mix = [&](const Tensor& moment, const Tensor& now) { moment.mul_(kept).add_(now, 1 - kept); };
-    Tensor step = g.square().add_(options_.epsilon_square);  // first of all g's squares
+    Tensor step = g.square().add_(options_.epsilon_square);  // first the squares of g
     if (u.weight.dim() < 2) {
       const Tensor& variance = u.state[0].value;
       mix(variance, step);

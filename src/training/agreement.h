@@ -1,4 +1,4 @@
-// What the processes of a run tell each other behind a step, so that all of them do the same next.
+// What the processes of a run tell each other after a step, so that all of them act the same.
 #pragma once
 
 #include "parallel/ranks.h"
@@ -7,12 +7,13 @@
 namespace attend {
 
 struct Agreement {
-  std::int64_t tokens = 0, padded = 0;  // that all have read; what they would be, were all texts as long
-  bool stops = false;                   // one of them was asked to stop
-  bool late = false;                    // the first one's time is over
-  void add(const StepData& step);       // what this process has read
+  std::int64_t tokens = 0, padded = 0;  // tokens that all processes have read; their number if all texts were
+                                        // padded to the longest
+  bool stops = false;                   // a process was asked to stop
+  bool late = false;                    // the first process has reached the time limit
+  void add(const StepData& step);       // adds what this process has read
 };
-// What each of them says, as all shall see it.
+// Combines the values of all processes; all get the same result.
 Agreement agree(Ranks& ranks, const Agreement& own);
 
 }  // namespace attend

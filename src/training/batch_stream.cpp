@@ -67,7 +67,7 @@ void BatchStream::enter_epoch() {
   batches_ = objective_.batches(options_.size, options_.seed, place_.epoch, /*shuffled=*/true);
 }
 
-// This process's part of the step's batch of that number.
+// This process's part of the step's batch with this index.
 std::vector<std::int64_t> BatchStream::share(const std::vector<std::int64_t>& batch,
                                              std::int64_t number) const {
   if (objective_.sharing() == Sharing::examples)

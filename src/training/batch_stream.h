@@ -1,4 +1,4 @@
-// The batches of a run, step by step, made ahead of the model on a thread of their own.
+// The batches of a run, step by step, made ahead of the model on a separate thread.
 #pragma once
 
 #include "objectives/objective.h"
@@ -11,43 +11,44 @@
 
 namespace attend {
 
-// A place in the order of a run's batches.
+// A position in the sequence of a run's batches.
 struct DataPlace {
   std::int64_t epoch = 0;  // of the next batch
-  std::int64_t batch = 0;  // in that epoch, of the next batch
+  std::int64_t batch = 0;  // index of the next batch in that epoch
 };
 
 struct StreamOptions {
   BatchSize size;
-  std::int64_t accumulate = 1;  // batches to a step; the last step of an epoch may have fewer
+  std::int64_t accumulate = 1;  // batches per step; the last step of an epoch may have fewer
   std::uint64_t seed = 1;
-  bool twice = false;                // every example in two readings, the second behind the first (R-Drop)
-  std::int64_t rank = 0, ranks = 1;  // of several processes, each reads its share of every step
+  bool twice = false;                // every example twice, the second copies after the first (R-Drop)
+  std::int64_t rank = 0, ranks = 1;  // with several processes, each reads its part of every step
 };
 
-// What one step learns from; of several processes, this one.
+// The data of one step; with several processes, only this one's.
 struct StepData {
   std::vector<Batch> batches;
   DataPlace after;    // where the next step continues
-  double epochs = 0;  // read when the step is done
+  double epochs = 0;  // epochs read at the end of the step
   bool ends_epoch = false;
 };
 
-// What is not finite of a step, by name (empty: the loss), and what the step has read.
+// The parts of a step that are not finite, by name (empty: the loss), and the examples that the step has
+// read.
 std::string describe_not_finite(const StepData& step, const std::string& tensor);
 
 class BatchStream {
  public:
-  // Begins at `place`. Error where the objective does not let several processes share its batches out.
-  // `objective` must outlive the stream, whose thread alone calls begin_epoch, batches and collate.
+  // Begins at `place`. Throws Error if the objective does not allow several processes to share its batches.
+  // `objective` must outlive the stream. Only the stream's thread calls begin_epoch, batches and collate.
   BatchStream(Objective& objective, const StreamOptions& options, DataPlace place);
   ~BatchStream();
   BatchStream(const BatchStream&) = delete;
   BatchStream& operator=(const BatchStream&) = delete;
 
   StepData next();                                                   // rethrows exceptions of the thread
-  std::int64_t steps_per_epoch() const { return steps_per_epoch_; }  // of the first epoch it reads
-  double first_epochs() const { return first_epochs_; }              // read before its first step
+  std::int64_t steps_per_epoch() const { return steps_per_epoch_; }  // in the first epoch that it reads
+  double first_epochs() const { return first_epochs_; }              // epochs read before its first step
 
  private:
   void enter_epoch();

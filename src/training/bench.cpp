@@ -27,7 +27,8 @@ std::function<void()> training_work(const PretrainedModel& model,
       labels = labels.masked_fill(ops::arange(labels.numel()).remainder(7) != 0, kIgnoredLabel);
     const LossSum loss = network->language_model_head->loss(hidden, labels, {}, pass);
     loss.sum.backward();
-    const GradientNorm norm = gradient_norm(optimizer->parameters());  // as the loop does, to clip
+    const GradientNorm norm = gradient_norm(optimizer->parameters());  // as in the training loop, for
+                                                                       // clipping
     if (!norm.not_finite.empty()) fail("the gradient of {} is not finite", norm.not_finite);
     optimizer->step(1e-4, 1 / static_cast<double>(loss.count));
   };

@@ -1,4 +1,4 @@
-// Curves as SVG, drawn here so that a page shows them without scripts, on paper too.
+// Curves as SVG, drawn here so that a page shows them without scripts, and on paper.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct ChartSize {
   int width, height;
 };
 
-// The points that a chart can show: finite and at most 1e100, sorted by x. Numbers within 1e-100 of zero
+// The points that a chart can show: finite and at most 1e100, sorted by x. Values within 1e-100 of zero
 // become zero.
 std::vector<Point> drawable(const std::vector<Point>& points);
 
@@ -32,24 +32,24 @@ std::vector<Point> drawable(const std::vector<Point>& points);
 // highest of each of `buckets` equal parts of x.
 std::vector<Point> thinned(const std::vector<Point>& points, std::size_t buckets);
 
-// Each point's mean with its neighbours, `window` points in all; at the ends as many as there are on both
-// sides.
+// Each point's mean with its neighbours, `window` points in all; at the ends, as many on both sides as exist
+// on the shorter one.
 std::vector<Point> smoothed(const std::vector<Point>& points, std::size_t window);
 
-// A logarithmic scale shows nothing that is not above zero.
+// A logarithmic scale shows only values above zero.
 bool can_be_logarithmic(const std::vector<Curve>& curves);
 
-// An <svg> of drawable points. A curve of few points is dots on a line; one of many is a thin line and a
-// thick one, its mean over a 50th of the points. data-values on a curve's line are "x,y x,y ..." for the
-// page's script.
+// An <svg> of drawable points. A curve of few points is drawn as dots on a line; a curve of many, as a thin
+// line and a thick line, which is the mean over a 50th of the points. data-values on a curve's line are "x,y
+// x,y ..." for the page's script.
 std::string draw_chart(const std::string& title, const std::vector<Curve>& curves, Scale scale,
                        ChartSize size);
 
-// Text as HTML shows it and an attribute holds it: markup is escaped, invalid UTF-8 and control characters
+// Text for HTML, also inside an attribute: markup is escaped, invalid UTF-8 and control characters are
 // replaced.
 std::string escape_html(std::string_view text);
 
-// A number as people read it: "0.0123", "1.5e-05", "21034".
+// A readable number:
 std::string shown_number(double number);
 
 }  // namespace attend

@@ -1,6 +1,6 @@
 // Training checkpoints: everything that a run needs to continue exactly.
 //
-// OUTPUT/checkpoints/step-N/ is a model directory with the auxiliary files of OUTPUT and with more files:
+// OUTPUT/checkpoints/step-N/ is a model directory with the auxiliary files of OUTPUT and these files:
 // optimizer.safetensors, training.json and, if batches carry state, carried.safetensors. It is written under
 // another name and then renamed, so every checkpoint with this name is complete.
 #pragma once
@@ -19,10 +19,10 @@ struct Progression {
   std::int64_t step = 0;  // steps done
   DataPlace place;
   double seconds = 0;          // spent so far
-  std::int64_t tokens = 0;     // labels learned from
+  std::int64_t tokens = 0;     // number of labels in the loss
   double best = 0;             // the best validation score so far
   std::int64_t best_step = 0;  // 0: none yet
-  std::int64_t worse = 0;      // validations since
+  std::int64_t worse = 0;      // validations since the best score
   ReduceOnPlateau::State plateau;
   std::vector<std::int64_t> validated;  // the steps after which the run has validated
 };
@@ -31,7 +31,7 @@ struct Progression {
 using TrainingState = std::map<std::string, Tensor>;
 
 std::string to_text(const Progression& at);  // JSON
-// `source` is named where it does not fit.
+// Errors name `source`.
 Progression read_progression(const std::string& text, const std::string& source);
 
 class Checkpoints {
@@ -41,17 +41,17 @@ class Checkpoints {
   void save(const Trainee& trainee, const TrainingState& state, const Progression& at) const;
   // Removes unfinished checkpoints of a killed run.
   void clean() const;
-  // Removes all but the newest one, the best one, and the newest `keep` of those that were validated.
+  // Removes all but the newest one, the best one, and the newest `keep` of the validated ones.
   void prune(std::size_t keep, const Progression& at) const;
-  // The newest complete checkpoint; nothing if there is none.
+  // The newest complete checkpoint; none if there is none.
   std::optional<std::filesystem::path> newest() const;
   // Restores the weights and the carried state of the trainee.
   static Progression restore(const std::filesystem::path& checkpoint, Trainee& trainee, TrainingState& state);
 
-  // All whole checkpoints, the oldest first.
+  // All complete checkpoints, the oldest first.
   std::vector<std::filesystem::path> all() const;
   std::filesystem::path of_step(std::int64_t step) const;
-  static std::int64_t step_of(const std::filesystem::path& checkpoint);  // -1: not one
+  static std::int64_t step_of(const std::filesystem::path& checkpoint);  // -1: not a checkpoint
 
  private:
   std::filesystem::path output_;

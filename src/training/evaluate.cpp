@@ -6,13 +6,13 @@
 namespace attend {
 namespace {
 
-// What the model has said of a batch.
+// The model's results for a batch.
 struct Said {
   std::vector<double> sums;  // of each term
   Tensor scores;
 };
 
-// Adds up what is said of one batch after another, in their order.
+// Adds up the results of one batch after another, in order.
 class Evaluation {
  public:
   Evaluation(const Objective& objective, const ScoreListener& listener)
@@ -105,11 +105,11 @@ std::vector<Score> share_scores(const std::vector<Score>& scores, Ranks& ranks) 
                        : unpack_scores(ranks.broadcast(ranks.first() ? pack(scores) : std::string()));
 }
 
-// Batch by batch in turn: neighbours are of about the same length. The first process adds up what all have
-// said.
+// Processes take batches in turn, because neighbouring batches have about the same length. The first process
+// adds up the results of all.
 std::vector<Score> evaluate(Trainee& trainee, const Objective& objective, const BatchSize& size,
                             const ScoreListener& listener, Ranks& ranks) {
-  Trainee reader = trainee;  // what batches leave behind is not for the training's next one
+  Trainee reader = trainee;  // state that batches leave must not reach the next training batch
   reader.carried.clear();
   Pass pass = Pass::inference();
   pass.gradients = false;

@@ -1,4 +1,4 @@
-// A model's figures on a data set.
+// A model's metrics on a data set.
 #pragma once
 
 #include "objectives/objective.h"
@@ -11,15 +11,15 @@ namespace attend {
 // Also called with the scores of each batch.
 using ScoreListener = std::function<void(const Batch&, const Tensor& scores)>;
 
-// The loss, each of its terms where there are several, and what the objective's meter says. Needs no more
-// memory than a batch. Error where there is no label at all. Several processes share the batches out, and all
-// get the same figures as one would.
+// The loss, each of its terms if there are several, and the scores of the objective's meter. Memory does not
+// grow with the number of batches. Throws Error if there is no label at all. Several processes share the
+// batches, and all get the same metrics as a single one.
 std::vector<Score> evaluate(Trainee& trainee, const Objective& objective, const BatchSize& size,
                             const ScoreListener& listener, Ranks& ranks);
 std::vector<Score> evaluate(Trainee& trainee, const Objective& objective, const BatchSize& size,
                             const ScoreListener& listener = {});
 
-// What the first process has measured, for all.
+// Sends the metrics of the first process to all.
 std::vector<Score> share_scores(const std::vector<Score>& scores, Ranks& ranks);
 
 // The names of all of these.

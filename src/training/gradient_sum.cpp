@@ -12,7 +12,7 @@ constexpr std::int64_t kBucketNumbers = 1 << 21;  // 8 MB
 GradientSum::GradientSum(Ranks& ranks, std::span<const Parameter> parameters) : ranks_(ranks) {
   std::vector<Tensor> weights;
   std::int64_t numbers = 0;
-  // The backward pass comes to the last ones first.
+  // The backward pass reaches the last parameters first.
   for (std::size_t i = parameters.size(); i-- > 0;) {
     const Parameter& p = parameters[i];
     if (p.weight.type() != kFloat) fail("{}: several processes train numbers of float32", p.name);
@@ -27,7 +27,7 @@ GradientSum::GradientSum(Ranks& ranks, std::span<const Parameter> parameters) : 
 }
 
 GradientSum::~GradientSum() {
-  // Where a process was lost, the engine may still write to what it was given.
+  // If a process was lost, the engine may still write to this memory.
   if (std::ranges::any_of(buckets_, [](const Bucket& bucket) { return bucket.work != nullptr; }))
     static_cast<void>(new std::vector<Bucket>(std::move(buckets_)));
 }
@@ -56,7 +56,7 @@ void GradientSum::begin() {
   listener_.emplace([this](const void* leaf) { arrived(leaf); });
 }
 
-// The gradient goes into the bucket, and its own memory back.
+// The gradient is copied into the bucket, and its own memory is freed.
 void GradientSum::take(Bucket& bucket, std::size_t i) {
   const Unrecorded no_grad;
   Slot& slot = bucket.slots[i];
@@ -88,9 +88,9 @@ void GradientSum::launch(Bucket& bucket) {
 }
 
 void GradientSum::finish() {
-  if (!listener_) begin();  // this process's share has no label
+  if (!listener_) begin();  // this process's part has no label
   listener_.reset();
-  for (Bucket& bucket : buckets_)  // what earlier batches of the step have left
+  for (Bucket& bucket : buckets_)  // gradients of earlier batches of the step
     for (std::size_t i = 0; i < bucket.slots.size(); ++i)
       if (!bucket.slots[i].taken && bucket.slots[i].weight.gradient().defined()) take(bucket, i);
   while (next_ < buckets_.size()) launch(buckets_[next_++]);

@@ -1,9 +1,9 @@
-// The gradients of a step added up over all processes, in buckets: each is on its way as soon as its last
-// gradient is there, while the backward pass goes on below it (Li et al. 2020, "PyTorch Distributed",
-// arXiv:2006.15704).
+// The gradients of a step summed over all processes, in buckets. A bucket is sent as soon as its last
+// gradient exists, while the backward pass continues with lower layers (Li et al. 2020, "PyTorch
+// Distributed", arXiv:2006.15704).
 //
-// Buckets follow from the parameters alone and begin in one order on all processes, so that a run that is
-// repeated adds in the same order and gives the same bits.
+// Buckets depend only on the parameters and are sent in the same order by all processes. So a repeated run
+// adds in the same order and gives the same bits.
 #pragma once
 
 #include "parallel/ranks.h"
@@ -24,18 +24,19 @@ class GradientSum {
   GradientSum& operator=(const GradientSum&) = delete;
 
   Ranks& ranks() { return ranks_; }
-  // Before the last backward pass of a step: from now on gradients are taken as they are complete.
+  // Call before the last backward pass of a step: from then on gradients are taken as soon as they are
+  // complete.
   void begin();
-  // Behind it: every parameter has the sum of its gradients; none where no process has one.
+  // Call after it: every parameter gets the sum of its gradients, or none if no process has one.
   void finish();
 
  private:
   struct Slot {
-    Tensor weight, sum;  // `sum`: where its gradient lies in the bucket
+    Tensor weight, sum;  // `sum`: its gradient's place in the bucket
     bool taken = false;
   };
   struct Bucket {
-    Tensor numbers;  // of all gradients, then for each of them how many processes have one
+    Tensor numbers;  // all gradients, then for each the number of processes that have it
     std::vector<Slot> slots;
     std::size_t missing = 0;
     std::unique_ptr<Ranks::Sum> work;
@@ -47,8 +48,8 @@ class GradientSum {
 
   Ranks& ranks_;
   std::vector<Bucket> buckets_;
-  std::unordered_map<const void*, std::pair<std::size_t, std::size_t>> places_;  // of a weight: bucket, slot
-  std::size_t next_ = 0;  // the bucket that begins next
+  std::unordered_map<const void*, std::pair<std::size_t, std::size_t>> places_;  // by weight: bucket, slot
+  std::size_t next_ = 0;                                                         // the bucket to send next
   std::optional<LeafListener> listener_;
 };
 

@@ -13,7 +13,7 @@ std::span<std::byte> bytes_of(const Tensor& tensor) {
   return {tensor.body().data.get(), static_cast<std::size_t>(tensor.bytes())};
 }
 
-// Small tensors in one message.
+// Sends small tensors in one message.
 void hand_out_together(Ranks& ranks, std::span<const Tensor> tensors, std::int64_t root) {
   std::vector<std::byte> message;
   if (ranks.rank() == root) {
@@ -41,7 +41,7 @@ void hand_out_together(Ranks& ranks, std::span<const Tensor> tensors, std::int64
 void hand_out(Ranks& ranks, std::span<const Tensor> tensors, std::int64_t root) {
   if (ranks.alone()) return;
   const Unrecorded no_grad;
-  std::vector<Tensor> whole;  // in one piece of memory each
+  std::vector<Tensor> whole;  // contiguous memory each
   for (const Tensor& tensor : tensors) whole.push_back(tensor.detach().contiguous());
   for (std::size_t begin = 0, end = 0; begin < whole.size(); begin = end) {
     std::size_t size = 0;
@@ -56,7 +56,7 @@ void hand_out(Ranks& ranks, std::span<const Tensor> tensors, std::int64_t root) 
   if (ranks.rank() == root) return;
   for (std::size_t i = 0; i < whole.size(); ++i) {
     if (!tensors[i].is_contiguous()) tensors[i].detach().copy_(whole[i]);
-    // Perhaps written through pointers: packed copies must notice.
+    // May be written through pointers: packed copies must be updated.
     tensors[i].bump_version();
   }
 }

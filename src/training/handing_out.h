@@ -1,4 +1,4 @@
-// Tensors that one process has and all get.
+// Sends tensors of one process to all.
 #pragma once
 
 #include "parallel/ranks.h"
@@ -6,12 +6,12 @@
 
 namespace attend {
 
-// In place: the numbers of process `root`, in messages of some megabytes, whatever the tensors' sizes. All
-// give tensors of the same sizes and types in the same order.
+// In place: the values of process `root`, in messages of some megabytes, independent of the tensors' sizes.
+// All processes pass tensors of the same sizes and types in the same order.
 void hand_out(Ranks& ranks, std::span<const Tensor> tensors, std::int64_t root = 0);
 
-// Who of `ranks` processes keeps what of these sizes, so that all have about as much: the largest first, to
-// the one that has least. Follows from the sizes alone.
+// Which of `ranks` processes keeps which of these sizes, so that all have about the same total: the largest
+// first, each to the process with the smallest total. Depends only on the sizes.
 std::vector<std::int64_t> share_out(std::span<const std::int64_t> sizes, std::int64_t ranks);
 
 }  // namespace attend

@@ -1,5 +1,6 @@
-// Lion (Chen et al. 2023, arXiv:2302.06675, algorithm 2): a step is the sign of a mean of gradients, so that
-// all are equally long. Wants a rate 3 to 10 times below AdamW's and a weight decay as many times above.
+// Lion (Chen et al. 2023, arXiv:2302.06675, algorithm 2): a step is the sign of a mean of gradients, so all
+// steps have the same length. Needs a learning rate 3 to 10 times below AdamW's, and a weight decay higher by
+// the same factor.
 #include "tensor/parallel.h"
 #include "training/update_rule.h"
 

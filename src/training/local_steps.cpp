@@ -21,7 +21,8 @@ Meetings::Meetings(Ranks& ranks, std::span<const Parameter> parameters, const Lo
 
 void Meetings::meet() {
   const Unrecorded no_grad;
-  // Numbers of half precision are between 6e-5 and 65504: each tensor is scaled so that no sum can be more.
+  // Values in half precision are between 6e-5 and 65504: each tensor is scaled so that no sum can exceed
+  // that.
   std::vector<Tensor> moved;
   std::vector<double> bounds;
   for (const Item& item : items_) {
@@ -29,7 +30,7 @@ void Meetings::meet() {
     bounds.push_back(moved.back().abs().max().item<double>());
   }
   ranks_.sum(bounds);
-  // Where another is lost the engine may write to them later: they are not given back then.
+  // If another process is lost, the engine may write to them later; then they are not freed.
   auto* const kept = new std::vector<Tensor>();
   std::vector<Tensor>& halves = *kept;
   std::vector<std::unique_ptr<Ranks::Sum>> sums;

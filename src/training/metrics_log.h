@@ -1,4 +1,4 @@
-// A run's figures over time: metrics.jsonl for programs, TensorBoard events for people.
+// A run's metrics over time: metrics.jsonl for programs, TensorBoard events for people.
 #pragma once
 
 #include "formats/tensorboard.h"
@@ -13,8 +13,7 @@ namespace attend {
 
 class MetricsLog {
  public:
-  // Continues the files in `directory` after `step`: lines of later steps, left by a run that was killed
-  // before it could save, are removed.
+  // Continues the files in `directory` after `step`: lines of later steps, left by a killed run, are removed.
   MetricsLog(const std::filesystem::path& directory, std::int64_t step);
   // One line {"step": ..., "name": value, ...}.
   void write(std::int64_t step, const std::vector<std::pair<std::string, double>>& values);

@@ -1,8 +1,8 @@
-// Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon/) as torch.optim.Muon: the mean of the
-// gradients of a matrix, with all its singular values made about 1. For training from scratch; a model that
-// Adam has trained is better fine-tuned by Adam (arXiv:2605.10468).
+// Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon/) as torch.optim.Muon: the mean of a
+// matrix's gradients, with all singular values set to about 1. For training from scratch; a model that Adam
+// has trained is better fine-tuned by Adam (arXiv:2605.10468).
 //
-// Products are float32, or rounded to bfloat16 where the run's are (Bfloat16Products); torch always rounds.
+// Products are float32, or rounded to bfloat16 if the run's are (Bfloat16Products); torch always rounds.
 #include "nn/linear.h"
 #include "training/update_rule.h"
 
@@ -12,13 +12,14 @@
 namespace attend {
 namespace {
 
-constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;  // the steepest at 0 that stay near 1
+constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;  // the largest slope at 0 with values that stay near
+                                                          // 1
 constexpr double kEpsilon = 1e-7;
 
-// About U V^T of x = U S V^T [n, m]: `steps` times x = (a + b x x^T + c (x x^T)^2) x (Newton-Schulz).
+// Approximates U V^T of x = U S V^T
 Tensor orthogonalized(Tensor x, std::int64_t steps) {
   const bool tall = x.size(0) > x.size(1);
-  if (tall) x = x.t();  // the products are of the shorter side
+  if (tall) x = x.t();  // products over the shorter side
   x = (x / std::max(kEpsilon, ops::vector_norm(x).item<double>())).contiguous();
   for (std::int64_t i = 0; i < steps; ++i) {
     const Tensor gram = matrix_product(x, x.t());

@@ -20,7 +20,7 @@ constexpr std::pair<const char*, OptimizerKind> kOptimizerNames[] = {
 std::unique_ptr<UpdateRule> make_rule(const OptimizerOptions& options) {
   switch (options.kind) {
     case OptimizerKind::adamw:
-    case OptimizerKind::muon:  // of all but hidden matrices
+    case OptimizerKind::muon:  // for all but hidden matrices
       return make_adamw(options);
     case OptimizerKind::adafactor:
       return make_adafactor(options);
@@ -53,7 +53,8 @@ std::vector<Tensor> parts_of(const Parameter& p, const Tensor& weight) {
   return all;
 }
 
-// A float32 sum of squares may overflow where no gradient does; then double decides.
+// A float32 sum of squares may overflow although every gradient is finite; then the sum is computed in
+// double.
 double norm_of(const Tensor& gradient) {
   const double norm = ops::vector_norm(gradient).item<double>();
   if (std::isfinite(norm) || !gradient.is_floating_point()) return norm;
@@ -149,7 +150,7 @@ void Optimizer::step(double rate, double gradient_scale) {
       slots_[i].rule->apply({weights[part], gradients[part], slots_[i].states[part], rate * factor,
                              gradient_scale, p.decays ? weight_decay_ : 0, steps_});
     }
-    // Perhaps written through pointers: packed copies of the weight must notice.
+    // May be written through pointers: packed copies of the weight must be updated.
     p.weight.bump_version();
     p.weight.mutable_gradient().reset();
   }

@@ -1,4 +1,4 @@
-// Numbers, names and tensors in one text, for another process of the same program.
+// Numbers, names and tensors packed into one byte string, for another process of the same program.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -15,7 +15,7 @@ class Packer {
     add(static_cast<double>(name.size()));
     text_ += name;
   }
-  // Its numbers as they are; of one that is not there, that it is not.
+  // The unchanged values of a tensor; for an undefined tensor, only that it is undefined.
   void add(const Tensor& tensor) {
     add(tensor.defined() ? static_cast<double>(tensor.type()) : -1);
     if (!tensor.defined()) return;

@@ -12,7 +12,7 @@ namespace {
 // The position of a tensor in the model, from its name.
 struct NamedPlace {
   enum class Kind { bottom, layer, top, pooler, head } kind = Kind::head;
-  std::string stack;        // all up to "encoder" or "decoder"; empty: outside of both
+  std::string stack;        // the part of the name up to "encoder" or "decoder"; empty: outside of both
   std::int64_t layer = -1;  // in its stack
   std::int64_t layers = 0;  // of its stack
   bool in_stack(std::string_view name) const {
@@ -22,7 +22,7 @@ struct NamedPlace {
 
 struct PlacedTensors {
   const NamedTensors& all;
-  std::vector<NamedPlace> places;  // of the same numbers
+  std::vector<NamedPlace> places;  // of the same tensor
 };
 
 std::vector<std::string> split(const std::string& name) {
@@ -36,7 +36,7 @@ std::vector<std::string> split(const std::string& name) {
   return parts;
 }
 
-// A number, all of `text`; -1: it is none.
+// The number that is all of `text`; -1: it is not a number.
 std::int64_t number(std::string_view text) {
   std::int64_t value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -96,7 +96,7 @@ std::optional<LayerRange> parse_layers(const std::string& pattern) {
   const std::size_t dash = rest.find('-');
   range.first = number(rest.substr(0, dash));
   range.last = dash == std::string_view::npos ? range.first : number(rest.substr(dash + 1));
-  if (range.first < 0 || range.last < 0) return std::nullopt;  // a regular expression after all
+  if (range.first < 0 || range.last < 0) return std::nullopt;  // then it is a regular expression
   return range;
 }
 
@@ -169,8 +169,8 @@ double layer_rate(const NamedPlace& place, double decay) {
   return 1;
 }
 
-// How many parts a module has stacked in its weight or bias: nn/attention.h; a gated nn/feed_forward.h and
-// nn/experts.h, which shows in the widths of the two matrices there and back.
+// The number of parts that a module stacks in its weight or bias: nn/attention.h; a gated nn/feed_forward.h
+// and nn/experts.h, which the widths of the two matrices reveal.
 std::int64_t parts_of(const std::string& name, const Tensor& weight,
                       const std::map<std::string, Tensor>& by_name) {
   const std::string module = name.substr(0, name.rfind('.'));
@@ -186,8 +186,8 @@ std::int64_t parts_of(const std::string& name, const Tensor& weight,
   return weight.size(0) % width == 0 ? std::max<std::int64_t>(weight.size(0) / width, 1) : 1;
 }
 
-// Where a stack of queries, keys and values has more rows of queries: how many, which shows in the width of
-// the way back; else 0.
+// The number of query rows if a stack of queries, keys and values has more of them, from the width of the
+// output matrix; else 0.
 std::int64_t rows_of_queries(const std::string& name, const Tensor& weight,
                              const std::map<std::string, Tensor>& by_name) {
   std::string module = name.substr(0, name.rfind('.'));

@@ -1,4 +1,4 @@
-// What a run says of its steps: the line that is rewritten, and every tenth step's figures in the log.
+// The progress of a run: a line that is rewritten, and the metrics of every tenth step in the log.
 #pragma once
 
 #include "base/progress.h"
@@ -15,11 +15,11 @@ struct StepResult {
 
 class ProgressReport {
  public:
-  // `minutes`: that the run may take; 0: any number.
+  // `minutes`: the time limit of the run; 0: no limit.
   ProgressReport(Progress& progress, MetricsLog& log, std::vector<Term> terms, double minutes)
       : progress_(progress), log_(log), terms_(std::move(terms)), minutes_(minutes) {}
 
-  // Behind step number `step`, `seconds` after the run began; `scores` are those of the last validation.
+  // Call after step `step`, `seconds` after the run began; `scores` are those of the last validation.
   void say(std::int64_t step, const StepResult& result, const Agreement& read, double epochs, double seconds,
            const std::string& scores);
 

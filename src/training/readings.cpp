@@ -11,14 +11,14 @@ namespace {
 // Expected and predicted labels, for each row or each text, and which rows count.
 struct Answers {
   Tensor expected, said;
-  Tensor counting = {};  // [T] bool; undefined: the answers are of whole texts
+  Tensor counting = {};  // [T] bool; undefined: one label for each text
 };
 
 const Offsets& answered_texts(const Batch& batch) {
   return batch.target.ids.defined() ? batch.target.offsets : batch.tokens.offsets;
 }
 
-// Numbers of classes where labels are such, else how far each label holds.
+// Class indices if labels are classes, else one value per label.
 Answers label_answers(const Batch& batch, const Tensor& scores, const std::optional<ProblemType>& problem) {
   const Tensor labels = batch.labels, host = scores;
   if (labels.is_floating_point())

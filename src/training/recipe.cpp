@@ -18,7 +18,7 @@ ScheduleKind schedule_kind(const Recipe& r) {
   return r.relative_step ? ScheduleKind::relative_step : parse_schedule(r.schedule);
 }
 
-// The default number of epochs of fine-tuning without steps or epochs. The end must be known if the warm-up
+// The default number of epochs of fine-tuning without steps or epochs. The total must be known if the warm-up
 // is a fraction of all steps or the rate decays to an end; otherwise minutes or patience may be the only
 // limit.
 double usual_epochs(const Recipe& r) {
@@ -30,7 +30,7 @@ double usual_epochs(const Recipe& r) {
   return epochs;
 }
 
-// Pretrained models learn their task in few steps of small size (Devlin et al. 2018, appendix A.3).
+// Pretrained models learn their task in few, small steps (Devlin et al. 2018, appendix A.3).
 void settle_fine_tuning(Recipe& r, double rate_factor) {
   settle(r.batch_size, std::int64_t{32});
   settle(r.rate, rate_factor * 5e-5);
@@ -54,7 +54,7 @@ void settle_training(Recipe& r, std::int64_t width) {
   settle(r.warmup, 1000.0);
   if (r.validate_every == 0) r.validate_every = 500;
   if (r.rate.value_or(0) == 0 && r.rate_by_size) r.rate = 0.01;  // that of Shazeer & Stern 2018
-  if (r.rate.value_or(0) == 0)                                   // the paper's
+  if (r.rate.value_or(0) == 0)                                   // the paper's value
     r.rate = 1 / std::sqrt(static_cast<double>(width) * std::max(1.0, *r.warmup));
 }
 
@@ -83,7 +83,7 @@ Recipe complete(Recipe r, const ObjectiveKind& kind, std::int64_t width) {
   settle(r.batch_tokens, r.batch_size.value_or(0) > 0 ? unlimited_tokens : BatchSize().tokens);
   const bool adapts = adapter_options(r) || !r.model.adapters.empty();
   if (adapts)
-    // As the papers have it: few numbers learn, and in big steps (LoRA's: arXiv:2106.09685, table 9).
+    // As in the papers: few parameters are trained, with a high rate (LoRA's: arXiv:2106.09685, table 9).
     settle(r.rate, kind.rate_factor * (r.prompt > 0 ? 3e-2 : r.ia3 || r.prefix > 0 ? 3e-3 : 5e-4));
   if (kind.fine_tunes || adapts)
     settle_fine_tuning(r, kind.rate_factor);

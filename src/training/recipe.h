@@ -18,10 +18,10 @@ TrainingOptions training_options(const Recipe& complete);
 void check_recipe(const Recipe& given, const Recipe& whole);
 // The part of the check that evaluate() needs.
 void check_objective_options(const Recipe& recipe);
-// The metrics of translations, and whether they are to be measured.
+// The metrics of translations, and whether the run measures them.
 std::vector<std::string> translation_figures();
 bool measures_translations(const Recipe& recipe);
-// The adapter to create; nothing if the model itself or an existing adapter is trained.
+// The adapter to create; none if the model itself or an existing adapter is trained.
 std::optional<AdapterOptions> adapter_options(const Recipe& recipe);
 // peft's name for the objective's task, for adapter_config.json; empty if it has none.
 std::string adapter_task(const std::string& objective);

@@ -111,7 +111,7 @@ void check_optimizer_options(const Recipe& r) {
         "leave out --relative-step");
 }
 
-// `schedule`: the one that is chosen, or follows from the objective.
+// `schedule`: the chosen one, or the objective's default.
 void check_schedule_options(const Recipe& r, const std::string& schedule) {
   const Recipe usual;
   const auto given = [&](auto field) { return r.*field != usual.*field; };
@@ -128,7 +128,7 @@ void check_schedule_options(const Recipe& r, const std::string& schedule) {
               {"--plateau-threshold", given(&Recipe::plateau_threshold), plateau}});
 }
 
-// Options that belong to another one.
+// Options that belong to another schedule.
 void check_companions(const Recipe& r) {
   const Recipe usual;
   const auto given = [&](auto field) { return r.*field != usual.*field; };

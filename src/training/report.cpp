@@ -41,10 +41,10 @@ auto& named(List& list, const Name& name, std::string List::value_type::*member)
   return list.back();
 }
 
-// "train/loss" is the curve train of the chart loss. How far a run is, is no curve.
+// "train/loss" is the curve train of the chart loss. A run's progress is not a curve.
 Metrics read_metrics(const std::filesystem::path& path) {
   Metrics metrics;
-  std::vector<std::string> kinds = {"train", "validation"};  // a kind has one colour in all charts
+  std::vector<std::string> kinds = {"train", "validation"};  // each kind has one colour in all charts
   for (const Json& line : read_step_log(path)) {
     metrics.step = line["step"].get<std::int64_t>();
     for (const auto& [name, value] : line.items()) {
@@ -127,7 +127,7 @@ std::string table(const char* heading, const std::vector<std::pair<std::string, 
   return html + "</table></section>\n";
 }
 
-// As much of a text as a page needs.
+// Shortens a text for a page.
 std::string beginning(const std::string& text) {
   const std::string repaired = repair_utf8(text);
   std::size_t at = 0, characters = 0;

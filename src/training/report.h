@@ -17,7 +17,7 @@ struct Report {
 
 // Rewrites `output`/run.html, with the curves of metrics.jsonl and the texts of samples.jsonl there.
 //
-// A figure "train/loss" is the curve `train` of the chart `loss`. Values that are not finite are left out.
+// A metric "train/loss" is the curve `train` of the chart `loss`. Values that are not finite are left out.
 // All text is escaped, and the page forbids everything except its own style and script
 // (Content-Security-Policy).
 void write_report(const std::filesystem::path& output, const Report& report);

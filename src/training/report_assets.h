@@ -6,7 +6,7 @@
 
 namespace attend {
 
-// The colours of curves are Okabe and Ito's, which colour-blind readers tell apart.
+// The colours of curves are Okabe and Ito's, which colour-blind readers can tell apart.
 constexpr std::string_view report_style = R"css(
 :root { color-scheme: light dark; --text: #1b1f24; --faint: #5b6470; --line: #d8dce1; --page: #fff; --box: #f6f7f9;
   --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #b0568c; --c4: #8a6d00; --c5: #3a3f45; }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kSamples = 4;
 
-// The first lines with something in them; the rest of the file is not read.
+// The first non-blank lines; the rest of the file is not read.
 std::vector<std::string> first_lines(const std::string& file) {
   std::vector<std::string> lines;
   std::ifstream in(file);

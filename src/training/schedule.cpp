@@ -75,7 +75,7 @@ double Schedule::plain_rate(std::int64_t step) const {
     case ScheduleKind::plateau:
       return peak;
     case ScheduleKind::relative_step:
-      break;  // above
+      break;  // handled above
   }
   return peak;
 }

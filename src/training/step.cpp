@@ -7,7 +7,7 @@
 namespace attend {
 namespace {
 
-// Of each term, over the whole step: known before the model runs.
+// The count of each term over the whole step, known before the model runs.
 std::vector<double> label_counts(std::span<const Batch> batches, std::size_t terms, GradientSum* sum) {
   std::vector<double> counts(terms);
   for (const Batch& batch : batches)
@@ -35,8 +35,8 @@ StepGradients add_gradients(Trainee& trainee, const Objective& objective, std::s
     if (terms[k].weight != 0) result.labels += static_cast<std::int64_t>(counts[k]);
   if (result.labels == 0) fail("a step without a single label: is the data right?");
 
-  // The weight of each term is weight / count. The optimizer applies that of the first term, where it costs
-  // nothing; the others are multiplied by the ratio to it.
+  // The weight of each term is weight / count. The optimizer applies the first term's weight, which is free;
+  // the others are multiplied by their ratio to it.
   std::vector<double> shares(terms.size());
   for (std::size_t k = 0; k < terms.size(); ++k)
     if (counts[k] > 0) shares[k] = terms[k].weight / counts[k];

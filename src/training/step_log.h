@@ -9,10 +9,9 @@ namespace attend {
 
 class StepLog {
  public:
-  // Continues `path` after `step`: removes lines of later steps, left by a run that was killed before it
-  // could save, and invalid lines.
+  // Continues `path` after `step`: removes lines of later steps, left by a killed run, and invalid lines.
   StepLog(std::filesystem::path path, std::int64_t step);
-  // `line` has a step. Text that is not UTF-8 is repaired. Error if the line cannot be written.
+  // `line` has a step. Text that is not UTF-8 is repaired. Throws Error if the line cannot be written.
   void write(const Json& line);
 
  private:

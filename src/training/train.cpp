@@ -28,7 +28,7 @@
 namespace attend {
 namespace {
 
-// Everything a recipe names, read and fitted together.
+// Everything that a recipe names, loaded and checked against each other.
 struct Workshop {
   const ObjectiveKind& kind;
   ModelDirectory directory;
@@ -79,7 +79,7 @@ struct Workshop {
   }
 
  private:
-  // Does the checkpoint have the head, where config.json names no architecture?
+  // Whether the checkpoint has the head, if config.json names no architecture.
   bool holds_head() const {
     const Family& family = find_family(directory.config());
     const WeightFiles checkpoint = directory.weight_files();
@@ -90,10 +90,10 @@ struct Workshop {
 };
 
 // The directory to start from: the recipe's own, or OUTPUT/student with some of its layers, which overwrites
-// leftovers of a killed run.
+// files of a killed run.
 class Start {
  public:
-  // `first`: of several processes, this one has OUTPUT.
+  // `first`: whether this is the process that writes OUTPUT.
   Start(const Recipe& recipe, bool first) : path_(recipe.model), made_(!recipe.keep_layers.empty()) {
     if (!made_) return;
     path_ = first ? recipe.output / "student"
@@ -114,7 +114,7 @@ class Start {
   bool made_;
 };
 
-// Greedy translations of all sources, of which each process makes some; complete on the first one.
+// Greedy translations of all sources. Processes share the work; the first one has all of them.
 std::vector<std::string> translate_together(Trainee& trainee, const TokenizerPair& tokenizers,
                                             const std::vector<std::string>& sources, Ranks& ranks) {
   const auto rank = static_cast<std::size_t>(ranks.rank()), count = static_cast<std::size_t>(ranks.size());
@@ -136,7 +136,7 @@ std::vector<std::string> translate_together(Trainee& trainee, const TokenizerPai
   return said;
 }
 
-// What is measured of greedy translations (or summaries) of the validation's sources.
+// The metrics of greedy translations (or summaries) of the validation's sources.
 std::function<std::vector<Score>(Trainee&)> greedy_translation(const Recipe& recipe,
                                                                const TokenizerPair& tokenizers,
                                                                Ranks& ranks) {
@@ -154,7 +154,7 @@ std::function<std::vector<Score>(Trainee&)> greedy_translation(const Recipe& rec
   };
 }
 
-// The content of run.html before there are figures.
+// The content of run.html before there are metrics.
 Report describe(const Recipe& r, const Trainee& trainee, const Objective& objective,
                 const Objective* held_out) {
   const auto limit = [](std::int64_t most) { return most > 0 ? std::to_string(most) : "any number of"; };
@@ -201,7 +201,7 @@ void check_best(const Recipe& recipe, const Objective& held_out) {
          fmt::join(names, ", "));
 }
 
-// As one of `ranks`, of which the first alone writes to OUTPUT.
+// As one of `ranks` processes; only the first writes to OUTPUT.
 TrainingEnd train_together(const Recipe& given, const std::function<bool()>& stop, Ranks& ranks) {
   std::optional<DirectoryLock> lock;
   if (ranks.first()) {
@@ -290,7 +290,7 @@ std::string language_model(const ModelDirectory& directory) {
        own.empty() ? "a config.json without architectures" : own);
 }
 
-// A fresh head would only guess.
+// A new head would give random labels.
 void check_head(const Workshop& shop, const std::string& objective) {
   const std::vector<std::string> own = shop.directory.architectures();
   if (own.empty() || own.front() == shop.architecture || !shop.spec.score_head) return;

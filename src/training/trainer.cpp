@@ -94,7 +94,7 @@ class Run {
   }
 
  private:
-  // Anew, or where the newest checkpoint stands.
+  // Starts from the beginning, or from the newest checkpoint.
   void begin() {
     checkpoints_.clean();
     const auto newest = checkpoints_.newest();
@@ -116,7 +116,7 @@ class Run {
     inform("going on after step {}", at_.step);
   }
 
-  // All begin where the first one does.
+  // All processes begin at the first one's position.
   void share_start() {
     at_ = read_progression(ranks_.broadcast(ranks_.first() ? to_text(at_) : std::string()),
                            "the first process");
@@ -134,7 +134,7 @@ class Run {
     trainee_.find_constraints();
   }
 
-  // How long the run will be, as far as steps and epochs tell.
+  // The number of steps, as far as steps and epochs determine it.
   void plan(std::int64_t steps_per_epoch) {
     expected_steps_ = options_.steps;
     if (options_.epochs > 0) {
@@ -162,7 +162,7 @@ class Run {
   bool out_of_patience() const { return options_.patience > 0 && at_.worse >= options_.patience; }
   bool done() const { return at_the_end() || out_of_patience(); }
 
-  // Why the run is over, if that is early, and which checkpoint is the result.
+  // Why the run ended, if early, and which checkpoint is the result.
   void say_end() const {
     std::string state = "finished";
     if (out_of_patience() && !at_the_end()) {
@@ -184,7 +184,8 @@ class Run {
     StepResult result;
     result.rate = schedule_.rate(at_.step + 1) * at_.plateau.factor;
     ranks_.at(fmt::format("step {}", at_.step + 1));
-    // The seed of a step's dropout follows from its number and the process, so a resumed run draws the same.
+    // The seed of a step's dropout depends only on the step's index and the process, so a resumed run draws
+    // the same.
     Pass pass = Pass::training(options_.seed * 0x9e3779b97f4a7c15u +
                                static_cast<std::uint64_t>(at_.step) * 0xd1b54a32d192ed03u +
                                static_cast<std::uint64_t>(ranks_.rank()) * 0x8cb92ba72f3d8dd7u);
@@ -207,7 +208,7 @@ class Run {
     return result;
   }
 
-  // A step of this process's own of which it has no share.
+  // A local step for which this process has no data.
   StepResult pass_over(const StepData& step) {
     optimizer_->step(0, 1);
     end_step(step);
@@ -334,7 +335,7 @@ class Run {
   void leave_result() {
     std::vector<std::filesystem::path> chosen;
     if (options_.average > 1) {
-      // A checkpoint of an interruption is not part of every run.
+      // An uninterrupted run would not have the checkpoint of an interruption.
       const std::size_t count = std::min(at_.validated.size(), static_cast<std::size_t>(options_.average));
       for (std::size_t i = at_.validated.size() - count; i < at_.validated.size(); ++i)
         chosen.push_back(checkpoints_.of_step(at_.validated[i]));
@@ -361,20 +362,20 @@ class Run {
   Ranks& ranks_;
   Schedule schedule_;
   std::unique_ptr<Optimizer> optimizer_;
-  std::optional<GradientSum> gradients_;  // of several processes
-  std::optional<Meetings> meetings_;      // in its place, where they go steps of their own
+  std::optional<GradientSum> gradients_;  // with several processes
+  std::optional<Meetings> meetings_;      // instead, with local steps
   std::optional<WeightAverage> average_;
   Checkpoints checkpoints_;
   Progression at_;
   TrainingState restored_;         // of a checkpoint, until all processes have it
-  std::optional<MetricsLog> log_;  // of the first process
+  std::optional<MetricsLog> log_;  // only on the first process
   std::optional<SampleLog> samples_;
-  bool late_ = false;  // the time is over, by the first one's clock
+  bool late_ = false;  // the time limit is reached, by the first process's clock
   std::int64_t expected_steps_ = 0;
   double epochs_ = 0;
   Clock::time_point started_ = Clock::now();
   std::string last_scores_;
-  std::string figure_ = "score";  // the name of the one that chooses the best checkpoint, once it is known
+  std::string figure_ = "score";  // the name of the metric that selects the best checkpoint, once it is known
 };
 
 }  // namespace

@@ -18,22 +18,21 @@
 namespace attend {
 
 struct TrainingOptions {
-  std::filesystem::path output;  // becomes a model directory; checkpoints lie in it
-  std::int64_t steps = 0;        // 0: as many as `epochs` or `minutes` allow
+  std::filesystem::path output;  // becomes a model directory, with checkpoints in it
+  std::int64_t steps = 0;        // 0: until `epochs` or `minutes` are reached
   double epochs = 0;             // 0: no limit
   double minutes = 0;            // of the whole run, over all resumptions; 0: no limit
   BatchSize batch;
-  std::int64_t accumulate = 1;  // batches to a step
+  std::int64_t accumulate = 1;  // batches per step
   Schedule schedule;            // its warm-up follows from `warmup`, its total from steps or epochs
-  double warmup = 0;            // steps; below 1: the share of all
+  double warmup = 0;            // steps; below 1: a fraction of all steps
   ReduceOnPlateau plateau;      // of the schedule of that name, by the metric for the best checkpoint
   OptimizerOptions optimizer;
   ParameterGroupOptions groups;
-  double clip = 0;  // largest norm of all gradients together; 0: no limit
-  double ema = 0;   // decay of the running average of the weights, which validates and stays; 0: none
+  double clip = 0;  // max norm of all gradients together; 0: no limit
+  double ema = 0;   // decay of the weights' running average, which is validated and saved; 0: no average
   LossOptions loss;
-  bool bfloat16 =
-      false;  // in the matrix products of steps, where the machine is faster with it (nn/linear.h)
+  bool bfloat16 = false;   // in the matrix products of steps, if the machine is faster with it (nn/linear.h)
   bool recompute = false;  // layers are computed again in the backward pass, which saves memory
   std::uint64_t seed = 1;
   std::int64_t validate_every = 0;  // steps, each with a checkpoint; 0: after each epoch
@@ -45,18 +44,17 @@ struct TrainingOptions {
   std::filesystem::path save_batches =
       {};               // a folder for the inputs of each step (objectives/batch_tensors.h); empty: none
   Report report = {};   // of run.html: all but its state
-  bool resume = false;  // go on from the newest checkpoint in `output`
-  // Processes that train together, each with its own trainee of the same weights; null: this one alone.
-  // Batches are those of all together, and so are all figures. Only the first writes to `output` and reads
-  // it.
+  bool resume = false;  // continue from the newest checkpoint in `output`
+  // Processes that train together, each with its own trainee of the same weights; null: only this one. Batch
+  // sizes and metrics are those of all together. Only the first reads and writes `output`.
   Ranks* ranks = nullptr;
-  LocalStepOptions local = {};   // steps that each goes by itself
-  bool shard_optimizer = false;  // each keeps the optimizer's state of a share of the parameters
+  LocalStepOptions local = {};   // local steps of each process
+  bool shard_optimizer = false;  // each process keeps the optimizer's state of some of the parameters
 };
 
 // Callbacks of a run.
 struct TrainingHooks {
-  // Asked between steps: true saves and ends the run.
+  // Called between steps: true saves and ends the run.
   std::function<bool()> stop = {};
   // Metrics in addition to those of evaluate() (BLEU of greedy translations); the first one selects the best
   // checkpoint.
@@ -67,11 +65,11 @@ struct TrainingHooks {
   std::function<std::vector<Sample>(Trainee&)> sample = {};
 };
 
-// Trains on `objective` and leaves the result in options.output: the best checkpoint by `held_out` (null: the
+// Trains on `objective` and writes the result to options.output: the best checkpoint by `held_out` (null: the
 // last one), or the mean of the last ones. Writes metrics.jsonl and TensorBoard events, shows progress. With
 // `resume`, a run that was stopped at any moment ends with exactly the weights of one that was not (same
-// machine, same number of threads). Error, and nothing in `output` is touched, if a run has been there and
-// `resume` is not set, or if a model is there that no run has left. The caller keeps other runs out of it (a
+// machine, same number of threads). Throws Error, and leaves `output` unchanged, if it has a run and `resume`
+// is not set, or if it has a model that no run has written. The caller must keep other runs out of it (a
 // DirectoryLock).
 TrainingEnd train(Trainee& trainee, Objective& objective, const Objective* held_out,
                   const TrainingOptions& options, const TrainingHooks& hooks = {});

@@ -6,18 +6,18 @@
 
 namespace attend {
 
-// State of a weight that a rule keeps from step to step.
+// State of a weight that a rule keeps between steps.
 struct StateTensor {
   std::string kind;  // "mean"
-  Tensor value;      // zeros at first
+  Tensor value;      // initially zeros
 };
 
 struct Update {
   Tensor weight;
-  Tensor gradient;               // contiguous, before `scale`; not to be written to
+  Tensor gradient;               // contiguous, before `scale`; read-only
   std::span<StateTensor> state;  // in the order of UpdateRule::fresh_state
   double rate;                   // the schedule's, times this weight's own factor
-  double scale;                  // of all gradients
+  double scale;                  // factor of all gradients
   double decay;                  // 0: none
   std::int64_t step;             // from 1
 
@@ -26,12 +26,12 @@ struct Update {
   bool in_loops() const;
 };
 
-// Without a memory of its own, so that it serves any number of parameters.
+// Stateless, so that one object serves any number of parameters.
 class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
   virtual std::vector<StateTensor> fresh_state(const Tensor& weight) const = 0;
-  // Without recording gradients. May change tensors without the tape's knowledge.
+  // Records no gradients. May change tensors without notifying the tape.
   virtual void apply(const Update& update) const = 0;
 };
 
@@ -39,11 +39,11 @@ std::unique_ptr<UpdateRule> make_adamw(const OptimizerOptions& options);
 std::unique_ptr<UpdateRule> make_adafactor(const OptimizerOptions& options);
 std::unique_ptr<UpdateRule> make_sgd(const OptimizerOptions& options);
 std::unique_ptr<UpdateRule> make_lion(const OptimizerOptions& options);
-std::unique_ptr<UpdateRule> make_muon(const OptimizerOptions& options);  // for hidden matrices alone
+std::unique_ptr<UpdateRule> make_muon(const OptimizerOptions& options);  // for hidden matrices only
 
 double root_mean_square(const Tensor& x);
 
-// Error "optimizer: <what>: expected ..., found ..." unless low <= value < high.
+// Throws Error "optimizer: <what>: expected ..., found ..." unless low <= value < high.
 void check_range(const char* what, double value, double low, double high);
 
 }  // namespace attend

@@ -30,7 +30,7 @@ void WeightAverage::swap() {
       parallel_ranges(pair.weight.numel(), 2, [&](std::int64_t begin, std::int64_t end) {
         std::swap_ranges(weight + begin, weight + end, average + begin);
       });
-      // Written through pointers: packed copies of the weight must notice.
+      // Written through pointers: packed copies of the weight must be updated.
       pair.weight.bump_version();
     } else {
       const Tensor weight = pair.weight.detach().clone();

@@ -1,5 +1,5 @@
 // The exponential moving average of the weights (Polyak & Juditsky 1992; Tarvainen & Valpola 2017,
-// arXiv:1703.01780), which is often better than the last weights and lets the rate stay high.
+// arXiv:1703.01780), which is often better than the last weights and allows a high learning rate.
 #pragma once
 
 #include "training/optimizer.h"
@@ -8,14 +8,15 @@ namespace attend {
 
 class WeightAverage {
  public:
-  // Begins where the weights are. Error unless 0 <= decay < 1. `parameters`: Optimizer::parameters().
+  // Starts from the current weights. Throws Error unless 0 <= decay < 1. `parameters`:
+  // Optimizer::parameters().
   WeightAverage(std::span<const Parameter> parameters, double decay);
 
-  // After a step: average = d average + (1 - d) weight with d = min(decay, 1 - 1/n) at the n-th call. Until
-  // the two meet, the average is the plain mean, and the start weighs nothing.
+  // After a step: average = d average + (1 - d) weight with d = min(decay, 1 - 1/n) at the n-th call. Until 1
+  // - 1/n reaches the decay, the average is the plain mean, without the initial weights.
   void update();
 
-  // Gives the model the averages for as long as it lives: for a validation, or to save the result.
+  // While it exists, the model has the averages: for a validation, or to save the result.
   class InModel {
    public:
     explicit InModel(WeightAverage& average) : average_(average) { average_.swap(); }
@@ -29,9 +30,9 @@ class WeightAverage {
 
   // By "average.<parameter name>", for checkpoints.
   std::map<std::string, Tensor> state() const;
-  // Error, and nothing has changed, if a tensor is missing, of another shape or type, or not finite.
+  // Throws Error and changes nothing if a tensor is missing, has another shape or type, or is not finite.
   void restore(const std::map<std::string, Tensor>& state, std::int64_t updates);
-  // What the first process has, for all.
+  // All processes get the first one's averages.
   void share(Ranks& ranks, std::int64_t updates);
   std::int64_t updates() const { return updates_; }
 

@@ -10,7 +10,7 @@
 namespace attend {
 namespace {
 
-// Inputs 0 to 9, of which some fail; records what was done, in order, and which inputs were bad.
+// Inputs 0 to 9, some of them bad; records the processed inputs in order, and the bad ones.
 struct Work {
   std::vector<std::size_t> done, bad;
 

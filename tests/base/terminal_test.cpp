@@ -26,7 +26,7 @@ struct Outcome {
   int status;           // as waitpid gives it
 };
 
-// A process that runs `work` with `theirs` as its standard error, while we hold the other end.
+// A process that runs `work` with `theirs` as its standard error, while the test holds the other end.
 class Child {
  public:
   Child(int ours, int theirs, const std::function<void()>& work) : ours_(ours), process_(fork()) {

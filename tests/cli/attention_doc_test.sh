@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The commands of docs/attention.md run as they stand there, and what they draw is what its pictures show.
+# The commands of docs/attention.md run unchanged, and they draw the page's pictures.
 #   tests/cli/attention_doc_test.sh --draw   puts the pictures into docs/
 set -euo pipefail
 attend=$(realpath "${ATTEND:-build/release/attend}")
@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 mkdir bin && ln -s "$attend" bin/attend
-# shellcheck disable=SC2016  # the backquotes are those of the document
+# shellcheck disable=SC2016 # the backquotes belong to the document
 sed -n '/^```sh$/,/^```$/{/^```/d;p}' "$docs/attention.md" >commands.sh
 PATH=$work/bin:$PATH bash -euo pipefail commands.sh >output 2>&1 || { cat output; exit 1; }
 for page in time.html hidden.html; do

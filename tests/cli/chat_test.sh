@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A conversation as a person has it, in a terminal; and through a pipe.
+# A conversation in a terminal, as a person types it, and through a pipe.
 set -euo pipefail
 attend=$(realpath "${ATTEND:-build/release/attend}")
 work=$(mktemp -d)
@@ -27,7 +27,8 @@ class Terminal:
     def __init__(self, *options):
         self.process, self.end = pty.fork()
         if self.process == 0:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored where the test itself runs in the background
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # it is ignored if the test itself runs in the
+                                                          # background
             os.execv(attend, [attend, "chat", "model", *TEMPLATE, *options])
         self.seen = b""
 
@@ -70,11 +71,11 @@ class Terminal:
         return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
 
 
-# Ctrl-C in the middle of an answer stops it, and the conversation goes on.
+# Ctrl-C in the middle of an answer stops it, and the conversation continues.
 terminal = Terminal("--max-new-tokens", "1500", "--temperature", "1.5")
 terminal.answer_prompt(b"hello\n")
 terminal.wait_for(b"hello\r\n")
-while len(terminal.seen) < 20:  # an answer on its way
+while len(terminal.seen) < 20:  # an answer is in progress
     if not terminal.read(60):
         fail("no answer")
 terminal.type(b"\x03")
@@ -86,7 +87,7 @@ if [m["role"] for m in messages] != ["user", "assistant"] or not messages[1]["co
     fail(f"saved {messages}")
 if len(messages[1]["content"]) > 20000:
     fail("the answer was not stopped")
-# Ctrl-C at the prompt leaves the line; the next question is answered.
+# Ctrl-C at the prompt discards the line; the next question is answered.
 terminal.answer_prompt(b"never sent\x03")
 terminal.wait_for(b"(Ctrl-D ends)")
 terminal.answer_prompt(b"/undo\n")
@@ -133,21 +134,22 @@ if terminal.status() != 0:
     fail("/quit is no error")
 
 
-# Through a pipe: answers and nothing else, whole characters, and the same ones for the same seed.
+# Through a pipe: only answers, whole characters, and the same answers for the same seed.
 done = piped("hello\nZoë\n", "--max-new-tokens", "30", "--temperature", "1.2")
 if done.returncode != 0 or done.stderr or b"> " in done.stdout[:2]:
     fail(f"{done}")
 done.stdout.decode()
 if piped("hello\nZoë\n", "--max-new-tokens", "30", "--temperature", "1.2").stdout != done.stdout:
     fail("other answers with the same seed")
-# What no longer fits is forgotten with a notice; what can never fit is refused, and the rest goes on.
+# Messages that no longer fit are dropped with a notice; a message that can never fit is rejected, and the
+# conversation continues.
 done = piped("the lamp is on the table " * 20 + "\n" + "second door " * 30 + "\n", "--max-new-tokens", "1900")
 if b"first 2 messages" not in done.stderr or done.returncode != 0:
     fail(f"nothing forgotten: {done.stderr}")
 done = piped("the lamp is on the table " * 500 + "\nhello\n", "--max-new-tokens", "5")
 if b"the question has" not in done.stderr or done.returncode != 1 or len(done.stdout.splitlines()) < 1:
     fail(f"too long a question: {done}")
-# Each turn reads what is new, and at most a page of what it knows: an answer, a question, and marks.
+# Each turn reads the new tokens (an answer, a question, marks), and at most a page of cached ones.
 done = piped("the lamp\n/tokens\n" * 20, "--max-new-tokens", "20", "--temperature", "1.2")
 turns = re.findall(r"(\d+) of 2048 tokens of the context .*; (\d+) were read", done.stdout.decode())
 if len(turns) != 20:
@@ -157,7 +159,7 @@ for before, now, turn in zip(grown, grown[1:], turns[1:]):
     if int(turn[1]) > now - before + 20 + 16:
         fail(f"a turn from {before} to {now} tokens read {turn[1]}")
 
-# A call that waits for its result, which is the next line.
+# A call waits for its result, which is the next line.
 tool = {"type": "function", "function": {"name": "look", "description": "Looks around.", "parameters": {
     "type": "object", "properties": {"far": {"type": "boolean"}}, "required": ["far"]}}}  # fmt: skip
 json.dump([tool], open("tools.json", "w"))
@@ -171,7 +173,7 @@ if messages[2] != {"role": "tool", "tool_call_id": "call00001", "name": "look", 
     fail(f"a result: {messages}")
 if b"look: Looks around.\n" not in done.stdout or done.returncode != 0:
     fail(f"/tools: {done}")
-# A model that is pushed to where a call begins: the grammar writes the rest.
+# A model that is forced to begin a call: the grammar determines the rest.
 ids = json.loads(subprocess.run([attend, "tokenize", "model", "<tool_call>", "--json"], capture_output=True, check=True).stdout)["ids"]
 bias = [[ids[: i + 1], 100 * (i + 1)] for i in range(len(ids))]
 json.dump({"eos_token_id": 0, "sequence_bias": bias}, open("config.json", "w"))

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Tables and pictures as people have them: every verb reads the same of a file, and says what it has read.
+# Tables and pictures as users have them: every verb reads a file in the same way, and reports how it was
+# read.
 set -euo pipefail
 attend=$(realpath "${ATTEND:-build/release/attend}")
 images=$(realpath "$(dirname "$0")/../data/images")
@@ -14,7 +15,7 @@ quietly() { "$attend" "$@" >log 2>&1 || fail "attend $*: $(cat log)"; }
 says() { grep -qF -- "$1" "$2" || fail "expected \"$1\", found: $(cat "$2")"; }
 same() { cmp -s "$1" "$2" || fail "$1 and $2 differ: $(diff "$1" "$2")"; }
 
-# A classifier of texts, from a table whose header nobody knows.
+# A classifier of texts, from a table with an unknown header.
 printf 'line,mood\n' >train.csv
 for i in {0..19}; do printf '"so, %s",%s\n' "$((i % 7))" "$((i % 2))" >>train.csv; done
 quietly tokenizer train --model wordpiece --vocab-size 60 --output words train.csv
@@ -28,7 +29,7 @@ says 'header: yes' log
 train --objective classification --train train.csv --no-header --output headless
 says 'labels 0, 1, mood; 21 rows; header: no' log
 
-# Quotes mean nothing in TSV, wherever it is read.
+# Quotes have no meaning in TSV, in every verb.
 classify() { "$attend" run text-classification moods "$@" 2>err; }
 printf '%s\n' '"whole"' '"lone' 'a "b" c' | classify >lines
 printf 'text\tlabel\n%s\t0\n%s\t1\n%s\t0\n' '"whole"' '"lone' 'a "b" c' >quotes.tsv
@@ -56,7 +57,7 @@ printf 'so\tx,y\nno\tx\n' >joined.tsv
 train --objective multi-label --train joined.tsv --output joined
 says '"x,y" is read as one label; several are written as a list' log
 
-# Scores of validation are taken as training's.
+# Validation scores have the scale of the training scores.
 printf '4.5\tso\tso so\n1\tno\ttwo\n0\tso\ttwo\n' >scored.tsv
 printf '0.5\tso\tno\n1\tno\tso\n' >held-out.tsv
 train --objective scored-pairs --train scored.tsv --validation held-out.tsv --output vectors
@@ -65,7 +66,7 @@ says 'held-out.tsv: scores from 0 to 5 become cosines from 0 to 1' log
 train --objective scored-pairs --train scored.tsv --score-range 0,10 --output vectors-of-10
 says 'scores from 0 to 10 become cosines' log
 
-# Pictures: one broken among many is left out, and all formats are read.
+# Pictures: one damaged picture among many is skipped, and all formats are read.
 quietly init vit vit --set preset=tiny --set image_size=8 --set patch_size=4 --set encoder_stride=4 --set hidden_size=16 \
   --set num_hidden_layers=1 --set num_attention_heads=2 --set intermediate_size=16
 mkdir -p pictures/cat pictures/dog

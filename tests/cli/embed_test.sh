@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# attend embed and its search on the command line: prompts, sizes, blank lines, JSON, and what inspect says of it.
-# The vectors themselves are tested in tests/tasks/embed_test.cpp.
+# attend embed and its search on the command line: prompts, sizes, blank lines, JSON, and the output of
+# inspect. The vectors themselves are tested in tests/tasks/embed_test.cpp.
 set -euo pipefail
 attend=$(realpath "${ATTEND:-build/release/attend}")
 work=$(mktemp -d)
@@ -57,7 +57,8 @@ def dot(a, b):
     return sum(x * y for x, y in zip(a, b))
 
 
-# A search: the query's and the documents' prompts, the model's similarity, no blank lines, lines by their number.
+# A search: the query's and the documents' prompts, the model's similarity, no blank lines, lines with their
+# numbers.
 found = json.loads(run("embed", "bert", "--search", "lines", "--json", "door")[0])["results"]
 query = vectors("bert", "query: door")[0]
 documents = {1: "the lamp", 4: "the second door", 5: "a quick fox"}
@@ -126,7 +127,7 @@ equal("a blank line", vectors("gpt2", "--quiet", stdin="the lamp\n\na door\n"),
 scores = run("run", "sentence-similarity", "gpt2", "--json-input", stdin='{"source_sentence": "", "sentences": ["a", ""]}\n')
 equal("no tokens", json.loads(scores[0]), [0, 0])
 
-# A directory without modules.json: one line says what is taken, unless it is said.
+# A directory without modules.json: one line names the defaults, unless options set them.
 equal("what is taken", run("embed", "plain", "door")[1].splitlines(),
       ["attend: plain: it has no modules.json, so vectors are those of mean pooling, not normalized"])  # fmt: skip
 equal("what is said", run("embed", "plain", "--pooling", "cls", "door")[1], "")
@@ -136,7 +137,7 @@ for model, words in [("plain", "mean pooling, not normalized (assumed: there is 
     if words not in (said := run("inspect", model)[0]):
         fail(f"inspect {model}: {said}")
 
-# sentence-similarity has the model's similarity, and numbers only the digits that a float32 needs.
+# sentence-similarity has the model's similarity, and numbers have only the digits that a float32 needs.
 scores = run("run", "sentence-similarity", "bert", "door", "the lamp")[0]
 near("similarity", json.loads(scores), [dot(vectors("bert", "door")[0], vectors("bert", "the lamp")[0])])
 near("prompted", json.loads(run("run", "sentence-similarity", "bert", "--prompt", "a ", "door", "the lamp")[0]),

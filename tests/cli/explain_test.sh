@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# attend explain: its numbers are those of attend forward, for every kind of model; and what it says to bad input.
+# attend explain: its numbers are those of attend forward, for every kind of model; and messages for bad
+# input.
 set -euo pipefail
 attend=$(realpath "${ATTEND:-build/release/attend}")
 here=$(realpath "$(dirname "$0")/..")
@@ -51,7 +52,7 @@ def run(*arguments):
 
 
 def same(name, ours, theirs, memory=0):
-    if memory:  # what stands before the text is one key here
+    if memory:  # everything before the text is one key here
         return
     if ours[0] != theirs[0][1:]:
         fail(f"{name}: shape {ours[0]}, but forward has {theirs[0]}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# --weights and attend quantize: the same results stored or not, in any batch and on any number of threads, and
-# refusals that say why.
+# --weights and attend quantize: the same results stored or not, in any batch and on any number of threads,
+# and errors that give the reason.
 set -euo pipefail
 attend=${ATTEND:-build/release/attend}
 work=$(mktemp -d)
@@ -10,7 +10,7 @@ fail() {
   echo "FAILED: $*"
   exit 1
 }
-# refuses TEXT COMMAND...: ends with status 1 and one line on standard error that holds the text.
+# refuses TEXT COMMAND...: ends with status 1 and one line on standard error that contains the text.
 refuses() {
   local text=$1 status=0
   shift
@@ -57,7 +57,7 @@ refuses "uses no KV cache" "$attend" evaluate language-model plain text --cache 
 "$attend" init bert encoder --tokenizer words --set preset=tiny --quiet
 refuses "no KV cache that could be int8" "$attend" run fill-mask encoder --cache int8 "the lamp"
 
-# What each matrix loses, the worst first, and matrices that are kept.
+# The error of each matrix, the worst first, and matrices that stay float32.
 "$attend" quantize plain --measure text --quiet >table
 [ "$(wc -l <table)" -gt 4 ] || fail "the table of errors has too few rows: $(cat table)"
 sort -s -k1,1 -gr table | cmp - table || fail "the table of errors is not sorted"
@@ -68,7 +68,7 @@ grep -q '"float32"' some/config.json || fail "config.json does not name what was
 "$attend" quantize plain kept --measure text --keep-above 0 --quiet >/dev/null
 "$attend" generate plain --max-new-tokens 9 --quiet <text >exact
 "$attend" generate kept --max-new-tokens 9 --quiet <text | cmp - exact || fail "what is kept is not exact"
-# Channels of like size: the float32 results of what is kept are the same, and so is the way to store it.
+# Smoothed channels: float32 results are the same, although the stored weights differ.
 "$attend" quantize plain even --smooth text --measure text --keep-above 0 --quiet >/dev/null
 "$attend" generate even --max-new-tokens 9 --quiet <text | cmp - exact || fail "smoothing changes float32 results"
 cmp -s even/model.safetensors kept/model.safetensors && fail "smoothing changes nothing"
@@ -97,10 +97,10 @@ mkdir somebody && printf '{"mine": 1}' >somebody/config.json
 refuses "there already is a model in it (config.json)" "$attend" convert plain somebody
 refuses "there already is a model in it (config.json)" "$attend" quantize plain somebody
 [ "$(cat somebody/config.json)" = '{"mine": 1}' ] || fail "somebody's config.json was written over"
-# The setting is named, and the weights are not blamed.
+# The message names the setting, not the weights.
 refuses "temperature: 1e-44 is so small" "$attend" generate plain "the lamp" --sample --temperature 1e-44
 
-# An adapter learns beside them (QLoRA), and beside what is stored in fewer bits the same.
+# An adapter is trained with quantized weights (QLoRA), with the same result for a stored quantized model.
 learn() {
   "$attend" train --objective causal-lm --train text --steps 20 --length 8 --lora 4 --rate 1e-2 --quiet "$@"
 }

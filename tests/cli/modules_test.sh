@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# What the program loads: no torch. And that gradients and objectives are found,
-# however they are asked for.
+# The program does not load torch, and gradients and objectives are available in every way of requesting them.
 set -euo pipefail
 attend=$(realpath "${ATTEND:-build/release/attend}")
 models=$(realpath "$(dirname "$0")/../data/models")
@@ -13,7 +12,7 @@ fail() {
   exit 1
 }
 
-# What the linker finds for each, without addresses, in which any letters can stand.
+# The libraries that the linker finds for each file, without addresses, which may contain any letters.
 libraries() { ldd "$@" | sed 's/ (0x.*//' >log; }
 libraries "$attend"
 if grep -iE 'torch|c10|gomp|not found' log; then fail "the program loads torch, or something that is not there"; fi
@@ -38,7 +37,7 @@ printf 'work = "train"\nlength = 8\nrounds = 1\n' >train.toml
 "$attend" bench "$models/bert-masked-lm" --config train.toml >log 2>&1 || fail "attend bench of training, from a file"
 grep --quiet 'tokens/s' log || fail "a rate of training"
 
-# What goes wrong there is said as anywhere.
+# Errors there have the usual messages.
 status=0
 "$attend" evaluate classification nowhere data.tsv >log 2>&1 || status=$?
 [ "$status" = 1 ] && grep --quiet '^attend: nowhere: no such directory' log || fail "one line and status 1, found $status"

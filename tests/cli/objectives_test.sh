@@ -4,7 +4,8 @@
 #
 #   objectives_test.sh                 as in make test
 #   objectives_test.sh --kills [SEED]  by hand or at night, not in make test: every run is killed at ten random moments
-#                                      and resumed, and leaves the same weights and files as if nobody had touched it
+#                                      and resumed, and writes the same weights and files as an undisturbed
+#                                      run
 set -euo pipefail
 attend=${ATTEND:-build/release/attend}
 seed=
@@ -23,7 +24,7 @@ fail() {
 }
 quietly() { "$attend" "$@" >log 2>&1 || fail "attend $*"; }
 
-# Documents of sentences about numbers, and what can be asked of them.
+# Documents of sentences about numbers, and questions about them.
 words=(one two three four five six seven eight nine ten)
 for i in {0..119}; do
   a=${words[i % 10]} b=${words[i / 10 % 10]} c=${words[i * 7 % 10]}
@@ -55,7 +56,7 @@ with open("images/train-labels-idx1-ubyte", "wb") as f:
     f.write(struct.pack(">II", 0x801, n) + bytes(i % 3 for i in range(n)))
 PYTHON
 
-# Tokenizers as the families have them.
+# Tokenizers as in the families.
 quietly tokenizer train --model wordpiece --vocab-size 120 --output words text second
 quietly tokenizer train --model bpe --preset translation --vocab-size 300 --special-token '<mask>' --output pieces text second
 special() { printf -- '--special-token\n%s\n' "$@"; }
@@ -94,15 +95,16 @@ in_parts() {
   grep --quiet '"validation/loss"' "$name-whole/metrics.jsonl" || fail "$name: no validation"
 }
 
-# left_by OUTPUT: the names of all files, but for TensorBoard's, of which every start writes one; tensors, and losses.
+# left_by OUTPUT: the names of all files except TensorBoard's, because every start writes one; tensors, and
+# losses.
 left_by() {
   cd "$1" && find . ! -path './tensorboard/*' | sort
   find . -name '*.safetensors' | sort | xargs sha256sum
   grep --only-matching '"step":[0-9]*\|"[a-z]*/loss":[^,}]*' metrics.jsonl
 }
 
-# killed NAME OPTION...: an undisturbed run, and runs that are killed ten times in all. One that gets to its end before
-# that is compared, and another begun.
+# killed NAME OPTION...: an undisturbed run, and runs that are killed ten times in total. A run that ends
+# before that is compared, and another one is started.
 killed() {
   local name=$1 kills=0 ends=0 status began time
   shift
@@ -173,7 +175,7 @@ if [ -n "$seed" ]; then
   exit
 fi
 
-# What has been learned is measured, and used.
+# The trained models are measured and used.
 for task in "classification label labels.tsv" "regression number numbers.tsv" "token-classification tags tags.tsv" \
   "question-answering answers answers.jsonl" "similarity scored scored.tsv" "image-classification pictures images"; do
   read -r verb run data <<<"$task"
@@ -190,7 +192,7 @@ quietly train --objective preferences --model gpt2 --train better.jsonl --lora 2
 quietly evaluate preferences gpt2 better.jsonl --adapter better-adapter
 "$attend" run text-classification label-whole "one and two" 2>log | grep --quiet '"label"' || fail "run text-classification"
 
-# What cannot be learned is said.
+# Messages for data that cannot be learned.
 ! "$attend" train --objective question-answering --model gpt2 --train labels.tsv --output no 2>log || fail "answers of labels"
 ! "$attend" train --objective replaced-tokens --model electra --train text --output no --steps 1 2>log || fail "no generator"
 ! "$attend" train --objective masked-lm --model gpt2 --train text --output no --steps 1 2>log || fail "gpt2 has no masks"

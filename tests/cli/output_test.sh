@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What every verb does with its output and with a wrong call.
+# The output of every verb, and wrong calls.
 set -euo pipefail
 attend=${ATTEND:-build/release/attend}
 work=$(mktemp -d)
@@ -9,7 +9,7 @@ fail() {
   echo "FAILED: $*"
   exit 1
 }
-# ends STATUS TEXT COMMAND...: exits so, with one line on standard error that holds the text.
+# ends STATUS TEXT COMMAND...: exits with this status and one line on standard error that contains the text.
 ends() {
   local wanted=$1 text=$2 status=0
   shift 2
@@ -27,7 +27,7 @@ ids=$("$attend" tokenize words "the lamp" | tail -1)
 full() { "$@" >/dev/full; }
 ends 1 "standard output: cannot write: No space left on device" full "$attend" tokenize words "the lamp"
 ends 1 "standard output: cannot write" full "$attend" --help
-# A reader that has seen enough ends the pipe, and nobody complains.
+# A reader may close the pipe early; no verb reports an error.
 for _ in {1..5000}; do echo "the lamp is on the table"; done >many
 { "$attend" tokenize words <many 2>err || true; } | head -1 >out
 [ ! -s err ] || fail "a closed pipe: $(cat err)"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Several processes that train one model: the same model as one process, whatever their number; and what becomes of it when
-# one of them is killed, hangs, fails or does not come. They really run and talk, on ports of this machine.
+# Several processes that train one model: the same model as with one process, for any number of them; and the
+# behaviour if one of them is killed, hangs, fails or does not arrive. They are real processes that
+# communicate through ports of this machine.
 set -euo pipefail
 attend=${ATTEND:-build/release/attend}
 [ -e "${ATTEND_BUILD:-build/release}/lib/attend-torch.so" ] || { echo "this build has no attend-torch"; exit 77; }
@@ -23,7 +24,7 @@ head -20 train.target >held.target
 "$attend" tokenizer train --model bpe --preset translation --vocab-size 300 --output fresh train.source train.target 2>log
 "$attend" init marian fresh --set preset=transformer-tiny --set encoder_layers=1 --set decoder_layers=1 2>>log
 
-# What a command says overrules a recipe.
+# Command line options override a recipe.
 cat >usual.toml <<'TOML'
 batch-tokens = 256
 warmup = 20
@@ -33,7 +34,7 @@ threads = 1
 timeout = 60
 TOML
 
-# Below the ports that the system gives to connections (from 32768).
+# Below the ports that the system assigns to connections (from 32768).
 port=$((10000 + $$ % 20000))
 # start COUNT RANK OUTPUT STEPS [OPTION...]: one process of COUNT in the background; its number is in $!.
 start() {
@@ -41,7 +42,7 @@ start() {
     "$attend" train --model fresh --train train.source train.target --validation held.source held.target \
     --config usual.toml --output "$3" --steps "$4" "${@:5}" 2>"$3.$2.log" &
 }
-# together COUNT OUTPUT STEPS [OPTION...]: all of them, to the end.
+# together COUNT OUTPUT STEPS [OPTION...]: all of them, until they end.
 together() {
   local pids=() rank status=0
   port=$((port + 1))
@@ -66,7 +67,8 @@ def numbers(path):
             for k, v in tensors.items() if v["dtype"] == "F32"}
 a, b = map(numbers, sys.argv[1:])
 assert a.keys() == b.keys()
-# A bias of keys adds the same to all scores of a query, so its gradient is nothing but rounding, which Adam enlarges.
+# A bias of keys adds the same to all scores of a query, so its gradient is only rounding, which Adam
+# enlarges.
 counted = [k for k in a if any(a[k]) and not k.endswith("k_proj.bias")]
 print(max(max(abs(x - y) for x, y in zip(a[k], b[k])) / max(map(abs, a[k])) for k in counted))
 PY
@@ -77,7 +79,7 @@ expect_close() { # A B MOST
   python3 -c "import sys; sys.exit(not $difference <= $3)" || fail "$1 and $2 differ by $difference"
 }
 
-# One step of plain gradient descent: what is learned is the gradient.
+# One step of plain gradient descent: the change of the weights is the gradient.
 descent=(--optimizer sgd --momentum 0 --schedule constant --warmup 0 --rate 1 --clip 0 --accumulate 3)
 for count in 1 2 4; do expect_together $count "gradient-$count" 1 "${descent[@]}"; done
 expect_close gradient-1 gradient-2 2e-6
@@ -99,7 +101,8 @@ PY
 done
 [ ! -s of-2.1.log ] || fail "rank 1 talks: $(cat of-2.1.log)"
 
-# Repeated with as many, the same bits, also with dropout; and with the optimizer's state shared out.
+# The same number of processes gives the same bits again, also with dropout and with a sharded optimizer
+# state.
 expect_together 2 dropout-a 8 --dropout 0.2 --ema 0.9
 expect_together 2 dropout-b 8 --dropout 0.2 --ema 0.9
 expect_together 2 sharded 8 --dropout 0.2 --ema 0.9 --shard-optimizer
@@ -111,15 +114,16 @@ for optimizer in adamw muon; do
   cmp $optimizer/model.safetensors $optimizer-sharded/model.safetensors || fail "$optimizer, sharded, gives other bits"
 done
 
-# Going on with another number of processes, sharded or not, from a checkpoint of any.
+# Another number of processes continues, sharded or not, from a checkpoint of any number.
 expect_together 2 resumed 4
 expect_together 4 resumed 8 --resume --shard-optimizer
 expect_together 1 resumed 12 --resume
 expect_together 1 whole 12
 expect_close whole resumed 2e-4
 
-# Local steps (DiLoCo): the same bits again, also from a checkpoint; what is learned is learned by all, and alone they
-# change nothing. tests/training/local_steps_test.cpp compares the outer step with the paper's.
+# Local steps (DiLoCo): the same bits again, also from a checkpoint; all processes have the same result, and
+# with a single process local steps change nothing. tests/training/local_steps_test.cpp compares the outer
+# step with the paper's.
 local=(--local-steps 3 --outer-rate 1 --outer-momentum 0 --dropout 0.2)
 expect_together 2 local-a 12 "${local[@]}"
 expect_together 2 local-b 8 "${local[@]}"
@@ -134,18 +138,18 @@ losses = [row["validation/loss"] for row in map(json.loads, open(sys.argv[1] + "
 assert len(losses) == 3 and losses[0] > losses[2], losses
 PY
 
-# until_step OUTPUT: it has come to its first checkpoint.
+# until_step OUTPUT: waits until the run has its first checkpoint.
 until_step() {
   for _ in {1..1200}; do
     if compgen -G "$1/checkpoints/step-*/training.json" >/dev/null; then
-      sleep 2.5 # until each process has told which step it is at
+      sleep 2.5 # until each process has reported its step
       return
     fi
     sleep 0.05
   done
   fail "$1 did not begin: $(cat "$1".*.log)"
 }
-# What ends one ends the other, which names it.
+# If one process ends, the other ends too and names it.
 expect_end() { # OUTPUT PID SECONDS TEXT
   local began=$SECONDS status=0
   wait "$2" || status=$?
@@ -172,7 +176,7 @@ expect_end hung $first 20 "rank 1 is lost or hangs (at step"
 kill -9 $second
 wait $second 2>/dev/null || true
 
-# Rank 0, which has the store.
+# Rank 0 has the store.
 port=$((port + 1))
 start 2 1 headless 100000; second=$!
 start 2 0 headless 100000; first=$!
@@ -183,7 +187,7 @@ wait $second || status=$?
 [ $status = 1 ] && grep -q "rank 0 is lost" headless.1.log || fail "without rank 0: $status, $(cat headless.1.log)"
 wait $first 2>/dev/null || true
 
-# An error of its own is told to the others: a disk that is full (here: files may grow to 100 kB).
+# A process reports its own error to the others: a full disk (here: files may grow to 100 kB).
 port=$((port + 1))
 start 2 1 full 60; second=$!
 (trap '' XFSZ; ulimit -f 100; start 2 0 full 60; wait $!) || true
@@ -192,7 +196,7 @@ wait $second || status=$?
 [ $status = 1 ] && grep -q "rank 0 has ended: .*cannot write: File too large" full.1.log ||
   fail "a full disk: $status, $(cat full.*.log)"
 
-# One that does not come, a port that is taken, a place that makes no sense.
+# A process that does not arrive, a port in use, an invalid address.
 port=$((port + 1))
 start 2 0 lonely 1 --timeout 2; first=$!
 expect_end lonely $first 10 "has waited for 2 s at 127.0.0.1:$port, and another has not arrived: rank 1"
@@ -207,7 +211,7 @@ start 2 5 nowhere 1; first=$!
 wait $first && fail "rank 5 of 2"
 grep -q "RANK=5: expected a number from 0 to 1" nowhere.5.log || fail "$(cat nowhere.5.log)"
 
-# Stopped politely, all save once and stop; the same command goes on.
+# On SIGTERM all save once and stop; the same command continues the run.
 port=$((port + 1))
 start 2 0 stopped 100000; first=$!
 start 2 1 stopped 100000; second=$!

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# attend run: the JSON of transformers' pipelines (tests/data/tasks), inputs of which some are bad, labels with commas,
-# fields and columns that nobody knows. Also translate, embed and generate with bad lines.
+# attend run: the JSON of transformers' pipelines (tests/data/tasks), inputs that are partly bad, labels with
+# commas, unknown fields and columns. Also translate, embed and generate with bad lines.
 set -euo pipefail
 attend=$(realpath "${ATTEND:-build/release/attend}")
 data=$(realpath tests/data)
@@ -51,7 +51,7 @@ def near(a, b):
     return a == b
 
 
-# What the pipelines answered.
+# The pipelines' answers.
 for golden in json.load(open(tasks + "goldens.json")):
     options = []
     for name, value in golden["options"].items():
@@ -59,7 +59,7 @@ for golden in json.load(open(tasks + "goldens.json")):
         if name == "truncation":
             options.append("--truncate")
         elif name == "max_length":
-            pass  # what the model reads
+            pass  # the model reads it
         elif isinstance(value, list):
             options += [flag, json.dumps(value)]
         elif value is True:
@@ -74,7 +74,7 @@ for golden in json.load(open(tasks + "goldens.json")):
     if not near(found, golden["answers"]):
         fail(f"{golden['task']} {golden['options']}: expected {golden['answers']}, found {found}")
 
-# A bad line costs the others nothing, and stands where it stood.
+# A bad line does not affect the others, and keeps its place.
 long = "a " * 60
 lines = [b"a good film", long.encode(), b"", b"caf\xe9", b"bad"]
 alone = answers("text-classification", "classifier", "a good film", "", "bad")
@@ -93,7 +93,7 @@ status, out, err = run("text-classification", "classifier", "--truncate", stdin=
 equal("cut", (status, len(out), err.count("\n")), (0, 2, 1))
 equal("cut is said once", "longer than the 48 tokens" in err, True)
 
-# The last of many, in a group of its own and in one with others.
+# The last of many inputs, in its own group and in a group with others.
 many = "".join(f"film {i}\n" for i in range(600)) + long + "\nx\n"
 status, out, err = run("text-classification", "classifier", stdin=many)
 equal("many lines", (status, len(out)), (1, 602))
@@ -144,7 +144,7 @@ status, out, err = run("zero-shot-classification", "entailment", "Who?")
 equal("no labels", (status, "expected labels to choose from: the parameter labels" in err), (1, True))
 equal("a comma as a target", answers("fill-mask", "masks", "--targets", ",", "It is [MASK].")[0][0]["token_str"], ",")
 
-# Documents sorted for a query: by the score that a classifier with one label gives to both.
+# Documents sorted for a query: by the score of a classifier with one label.
 with open("scored.tsv", "w") as file:
     file.write("a good film\ta bad film\t0.5\ngood\tgood\t1.0\n")
 status, out, err = call("train", "--objective", "regression", "--model", tasks + "classifier", "--train", "scored.tsv", "--output",
@@ -166,7 +166,7 @@ equal("no documents", (status, "documents: expected at least one" in json.loads(
 status, out, err = run("rerank", "classifier", "a good film", "good")
 equal("a reranker of three labels", (status, "found one with 3 labels" in err), (1, True))
 
-# Options that make no sense.
+# Invalid options.
 for arguments, words in ((("embed", tasks + "classifier", "--top", "0", "x"), "expected more than 0, found 0"),
                          (("embed", tasks + "classifier", "--threads", "-1", "x"), "expected 0 or more, found -1")):
     status, out, err = call(*arguments)
@@ -198,7 +198,7 @@ printf 'the lamp is on the table\nnobody saw the second door\n' >text
 "$attend" init bart bart --set d_model=16 --set encoder_layers=1 --set decoder_layers=1 --set encoder_attention_heads=2 \
   --set decoder_attention_heads=2 --set encoder_ffn_dim=16 --set decoder_ffn_dim=16 --set max_position_embeddings=24 2>>log
 long=$(printf 'lamp %.0s' {1..60})
-# lines STATUS PATTERN COMMAND...: three lines of output, of which the second is like this.
+# lines STATUS PATTERN COMMAND...: three lines of output; the second one matches PATTERN.
 lines() {
   local wanted=$1 pattern=$2 status=0
   shift 2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a model gives does not depend on the machine's instruction set, to the last bit: every family's numbers with
-# AVX2 and with AVX-512, whatever its weights are kept in, and texts drawn by their probabilities.
+# A model's results do not depend on the machine's instruction set, to the last bit: every family's results
+# with AVX2 and with AVX-512, for every weight format, and sampled texts.
 set -euo pipefail
 attend=$(realpath "${ATTEND:-build/release/attend}")
 models=$(realpath "$(dirname "$0")/../data/models")

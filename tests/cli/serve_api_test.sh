@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a server answers, in the shapes that clients of OpenAI, vLLM, Cohere, text-embeddings-inference and LibreTranslate
-# expect, and the same numbers and texts as the command's.
+# A server's replies, in the formats that clients of OpenAI, vLLM, Cohere, text-embeddings-inference and
+# LibreTranslate expect, with the same numbers and texts as the command's.
 set -euo pipefail
 attend=$(realpath "${ATTEND:-build/release/attend}")
 export ATTEND=$attend PYTHONPATH=$(realpath tests/cli) PYTHONDONTWRITEBYTECODE=1
@@ -121,7 +121,7 @@ def penalties_and_forms(server):
     other = choices(server, **TEXT, max_tokens=30, frequency_penalty=2, presence_penalty=1)[0]["text"]
     equal("penalties", "the lamp" + other, made[0]["texts"][0]["text"])
     equal("that they change the text", plain != other, True)
-    # Each token is the likeliest one after the penalties, of which only the new text counts.
+    # Each token is the likeliest one after the penalties, which count only the new text.
     made = choices(server, **TEXT, max_tokens=12, logprobs=0, frequency_penalty=0.5, presence_penalty=0.25)[0]["logprobs"]["tokens"]
     for step, token in enumerate(made):
         if any(each.startswith("bytes:") for each in made[:step]):
@@ -130,7 +130,7 @@ def penalties_and_forms(server):
         top = before[0]["logprobs"]["top_logprobs"][0]
         scores = {name: score - 0.5 * made[:step].count(name) - 0.25 * (name in made[:step]) for name, score in top.items()}
         equal(f"token {step}", token, max(scores, key=scores.get))
-    end = dict(eos_token_id=0)  # a text of a form has an end
+    end = dict(eos_token_id=0)  # a constrained text has an end
     end_text = server.post("/detokenize", model="gpt2", ids=[0])["text"]
 
     def is_one_of(what, path, texts, **body):
@@ -161,7 +161,8 @@ def tools(server):
     ask = dict(model="gpt2", messages=[{"role": "user", "content": "door"}], tools=TOOLS, max_tokens=150, temperature=0,
                eos_token_id=0, parallel_tool_calls=False)  # fmt: skip
     look = {"type": "function", "function": {"name": "look"}}
-    end_text = server.post("/detokenize", model="gpt2", ids=[0])["text"]  # its end is no special token
+    end_text = server.post("/detokenize", model="gpt2", ids=[0])["text"]  # its end token is not a special
+                                                                          # token
     for choice in ("required", look):
         answer = choices(server, CHAT, **ask, tool_choice=choice)[0]
         equal("the reason", (answer["finish_reason"], answer["message"]["content"]), ("tool_calls", end_text))

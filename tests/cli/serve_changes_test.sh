@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What changes while a server runs, and what it has limits on: adapters that come and go, long prompts between others'
-# tokens, explanations, bounds of requests.
+# Changes while a server runs, and its limits: loading and unloading adapters, long prompts between the tokens
+# of other requests, explanations, limits of requests.
 set -euo pipefail
 attend=$(realpath "${ATTEND:-build/release/attend}")
 export ATTEND=$attend PYTHONPATH=$(realpath tests/cli) PYTHONDONTWRITEBYTECODE=1
@@ -51,7 +51,7 @@ def adapters(server):
     texts = lambda name: server.post(TEXT, **ASK, model=name)["choices"][0]["text"]  # noqa: E731
     equal("the model's text", texts("gpt2"), expected["gpt2"])
 
-    # A text that began before the change goes on as it was.
+    # A text that began before the change continues unchanged.
     pieces, begun = [], threading.Event()
 
     def stream():
@@ -173,7 +173,7 @@ def limits():
     status, text = server.ask("POST", LOAD, dict(lora_name="x", lora_path="a1"))
     equal("adapters that nobody allowed", status, 404)
 
-    # More than the cache holds at a time: some go on, others find no room or wait for too long.
+    # More than the cache holds at a time: some requests continue, others find no room or wait for too long.
     replies = []
 
     def ask():

@@ -104,7 +104,7 @@ def ways_to_listen():
     equal("a second server", (second.returncode, "another program listens there" in second.stderr), (1, True))
     server.process.kill()
     server.process.wait()
-    server = Server("gpt2", "--socket", "here.sock")  # the file of one that was killed
+    server = Server("gpt2", "--socket", "here.sock")  # the socket file of a killed server
     server.end()
     equal("the file is gone", os.path.exists("here.sock"), False)
     for options, words in [(["--tls-key", "key.pem"], "expected both"), (["--socket", "x" * 200], "at most"),

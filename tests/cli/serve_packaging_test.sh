@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What packaging/ says of attend serve: its options and paths exist, and the files are of their formats.
+# The files in packaging/ for attend serve: their options and paths exist, and their formats are valid.
 set -euo pipefail
 attend=$(realpath "${ATTEND:-build/release/attend}")
 cd packaging
@@ -34,7 +34,7 @@ else:
     assert kinds == ["Deployment", "Service", "PodDisruptionBudget", "HorizontalPodAutoscaler"], kinds
 PYTHON
 if command -v systemd-analyze >/dev/null; then
-  # It would like the program to be installed.
+  # systemd-analyze also checks that the program is installed, which it need not be here.
   systemd-analyze verify ./attend.service 2>&1 | grep -v -e "is not executable" -e "not found" | grep . && fail "the unit"
 fi
 echo "all well"

@@ -40,7 +40,8 @@ def replica(number):
 
 
 replicas = [replica(1), replica(2)]
-as_user = "user root;" if os.getuid() == 0 else ""  # otherwise nobody, who may not open the sockets
+as_user = "user root;" if os.getuid() == 0 else ""  # otherwise nginx runs as the user nobody, who may not
+                                                    # open the sockets
 nginx = subprocess.Popen(["nginx", "-p", os.getcwd(), "-c", "nginx.conf", "-e", "stderr", "-g", "daemon off;" + as_user],
                          stderr=open("nginx.log", "w"))  # fmt: skip
 atexit.register(nginx.terminate)
@@ -88,7 +89,7 @@ replicas[0].kill()  # in the middle of its texts
 time.sleep(2)
 replicas[0] = replica(1)
 time.sleep(2)
-replicas[1].send_signal(signal.SIGTERM)  # which answers what it has begun
+replicas[1].send_signal(signal.SIGTERM)  # it finishes requests in flight
 if replicas[1].wait(60) != 0:
     fail("the exit status of a replica that was stopped")
 time.sleep(1)

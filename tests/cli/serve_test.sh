@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A server and programs that ask it, over real sockets: what OpenAI's API promises, texts of many at a time, clients
-# that leave, requests that nobody should send, and an end at which all that was asked is answered.
+# A server and its clients, over real sockets: OpenAI's API, texts for many clients at a time, clients that
+# disconnect, invalid requests, and a shutdown that answers all requests in flight.
 set -euo pipefail
 attend=$(realpath "${ATTEND:-build/release/attend}")
 export ATTEND=$attend PYTHONPATH=$(realpath tests/cli) PYTHONDONTWRITEBYTECODE=1
@@ -30,7 +30,7 @@ def texts(server):
                           capture_output=True, text=True, check=True)  # fmt: skip
     equal("the command's text", json.loads(made.stdout)["texts"][0]["text"].removeprefix("the lamp"), choice["text"])
 
-    # A stop string ends a text and is not in it, whole or in pieces.
+    # A stop string ends a text, which does not contain it, also in a stream.
     stop = re.search("[a-z]{2}", choice["text"][3:]).group()
     ask = dict(prompt="the lamp", max_tokens=12, temperature=0, model="gpt2", stop=stop)
     stopped = server.post("/v1/completions", **ask)["choices"][0]
@@ -39,7 +39,7 @@ def texts(server):
     pieces = server.stream("/v1/completions", **ask)
     equal("pieces", "".join(piece["choices"][0]["text"] for piece in pieces), stopped["text"])
 
-    # One that begins in the prompt stops nothing.
+    # A stop string that begins in the prompt has no effect.
     across = "e lamp" + choice["text"][0]
     if across in choice["text"]:
         fail(f"{across} is in {choice['text']}")
@@ -95,7 +95,7 @@ def vectors(server):
     equal("no prompt of that name", one(input_type="query"), (whole, tokens))
     equal("tokens of a long text", server.post("/v1/embeddings", input="the " * 5000, model="bert")["usage"]["prompt_tokens"], 512)
 
-    # Whoever asks at the same time is read together, and gets what it would get alone.
+    # Requests at the same time are computed together, with the same results as alone.
     different = []
 
     def ask(i):
@@ -171,7 +171,7 @@ def bad_requests(server):
     server.refused(404, "/v1/other", {}, "/v1/completions")
     equal("GET of a POST", server.ask("GET", "/v1/completions")[0], 405)
     equal("packed", server.ask("POST", vector, b"{}", {"Content-Encoding": "gzip"})[0], 415)
-    # 70 MB, of which nobody said how many they would be.
+    # 70 MB without an announced length.
     many = server.raw(b"POST /v1/embeddings HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
     for _ in range(70):
         many.sendall(b"100000\r\n" + b" " * 0x100000 + b"\r\n")
@@ -200,7 +200,7 @@ def errors_of_texts(server):
     ]:
         for stream in (False, True):
             server.refused(400, "/v1/completions", dict(model="gpt2", prompt="the lamp", max_tokens=4, stream=stream, **settings), words)
-    # Every token once, and then none is left: by then the stream has begun.
+    # Every token occurs once, and then none is left: by then the stream has begun.
     ask = dict(model="gpt2", prompt="the lamp", max_tokens=480, min_new_tokens=480, do_sample=True, no_repeat_ngram_size=1)
     server.refused(400, "/v1/completions", ask, "rule out the whole vocabulary")
     status, text = server.ask("POST", "/v1/completions", {**ask, "stream": True})

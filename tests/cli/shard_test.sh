@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Files too large for one process: parts of them, by any number of processes, are what one would have written.
+# Files too large for one process: their parts, written by any number of processes, equal the output of one
+# process.
 set -euo pipefail
 attend=${ATTEND:-build/release/attend}
 work=$(mktemp -d)
@@ -18,7 +19,7 @@ printf 'the last line has no end' >>texts
 
 translate() { "$attend" translate model --json --max-length 12 "$@"; }
 translate <texts >whole 2>>log
-for parts in 1 3 60; do  # of 60, some are empty
+for parts in 1 3 60; do  # with 60 parts, some are empty
   for ((part = parts - 1; part >= 0; --part)); do
     translate --input texts --shard $part/$parts --output "in-$parts" 2>>log </dev/null
   done
@@ -26,13 +27,13 @@ for parts in 1 3 60; do  # of 60, some are empty
 done
 [ "$(ls in-3)" = "$(printf 'part-%05d-of-00003\n' 0 1 2)" ] || fail "$(ls in-3)"
 
-# What is there is not made again; what is missing is.
+# Existing parts are not made again; missing parts are.
 echo mine >in-3/part-00001-of-00003
 translate --input texts --shard 1/3 --output in-3 2>there
 grep -q "part-00001-of-00003 is there already" there || fail "$(cat there)"
 [ "$(cat in-3/part-00001-of-00003)" = mine ] || fail "it was made again"
 
-# One that fails leaves nothing.
+# A process that fails leaves no file.
 printf 'good\n\xff\n' >broken
 status=0
 translate --strict --input broken --shard 0/1 --output strict 2>strict.log || status=$?

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Texts as arguments, as lines and in files: each is taken as it is.
+# Texts as arguments, as lines and in files: each is used unchanged.
 set -euo pipefail
 attend=$(realpath "${ATTEND:-build/release/attend}")
 work=$(mktemp -d)
@@ -34,7 +34,7 @@ same 3 "$("$attend" tokenize words "[a, b]" a "[b]" | count)" "three texts"
 same 3 "$("$attend" tokenize words a --json "[b]" "[c]" | count)" "texts around an option"
 same "$("$attend" tokenize words "x")" "$("$attend" tokenize words -- "x")" "a text after --"
 
-# Padding and truncation are not the tokenizer's.
+# Padding and truncation do not follow the tokenizer's file.
 python3 - <<'PYTHON'
 import json
 tokenizer = json.load(open("words/tokenizer.json"))
@@ -57,7 +57,7 @@ printf 'the lamp\n' | iconv -t UTF-16 >wide
 refuses "wide: expected UTF-8, found UTF-16" "$attend" tokenize words --count wide
 refuses "standard input: expected UTF-8, found UTF-16" "$attend" tokenize words <wide
 
-# A bad line is named once, and the exit status tells of it.
+# A bad line is named once, and the exit status shows it.
 printf 'a\tb\nc\n' >pairs
 refuses "attend: standard input, line 2: --pair expects two texts" "$attend" tokenize words --pair <pairs
 printf '{"text": "a"}\nb\n{"text": "c"}\n' >objects
@@ -88,7 +88,7 @@ printf '[a, b]\n[]\n' | "$attend" generate decoder --max-new-tokens 2 --no-sampl
 cmp -s argument line || fail "generate: arguments are not the lines"
 same 1 "$("$attend" run text-generation decoder "[a, b]" --max-new-tokens 1 | count)" "run text-generation"
 
-# Nothing is overwritten, and nothing made that the model has no use for.
+# No file is overwritten, and none is written that the model does not need.
 mkdir mine
 echo '{"mine": 1}' >mine/config.json
 refuses "there already is a model in it (config.json)" "$attend" convert model mine
@@ -104,7 +104,7 @@ sed -i 's/"num_hidden_layers": 2/"num_hidden_layers": 1/' shallow/config.json
 "$attend" embed shallow a 2>err >/dev/null
 grep -q "16 of the checkpoint's tensors are not used by .*: .*layer\.1" err || fail "a layer too many: $(cat err)"
 
-# A model of many languages is told which.
+# A multilingual model needs the languages.
 python3 - <<'PYTHON'
 import json, os
 tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "eng_Latn", "deu_Latn", "the", "lamp"]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Options of attend train as the command line and a recipe of TOML give them: what reaches the run, and what is
-# refused. (tests/training/recipe_test.cpp has every field of a recipe.)
+# Options of attend train from the command line and from a recipe in TOML: which reach the run, and which are
+# rejected. (tests/training/recipe_test.cpp has every field of a recipe.)
 set -euo pipefail
 attend=${ATTEND:-build/release/attend}
 work=$(mktemp -d)
@@ -41,7 +41,7 @@ expect() { # expect RATES OPTION...
   found=$(rates "$@")
   [ "$found" = "$expected " ] || fail "$*: expected the rates $expected, found $found"
 }
-# What transformers.optimization gives at its steps 9, 19, 29 and 39.
+# The values of transformers.optimization at its steps 9, 19, 29 and 39.
 expect "0.000775 0.000525 0.000275 2.5e-05" --schedule linear
 expect "0.000601 0.000276 7.56e-05 6.25e-07" --schedule polynomial --power 2
 expect "0.000641 0.000348 0.000168 0.000101" --schedule polynomial --power 2 --lr-end 1e-4
@@ -70,7 +70,7 @@ rm -rf run
 train run --epochs 1 --validation rows.tsv --schedule reduce-on-plateau --plateau-threshold 0.1 --plateau-factor 0.5 \
   --plateau-patience 1 --min-rate 1e-6 || fail "plateau"
 
-# What would have no effect, and what lacks another option.
+# Options without effect, and options that need another one.
 refused "--power: it has no effect with --schedule linear; it is for polynomial" --power 2
 refused "--nesterov: it has no effect with --optimizer adamw; it is for sgd, muon" --no-nesterov
 refused "--mask-rate: it has no effect with --objective classification" --mask-rate 0.5
@@ -80,7 +80,7 @@ printf 'five\tneutral\n' >other.tsv
 refused 'other.tsv, line 1: the label "neutral" is none of the model'"'"'s, which are bad, good' --validation other.tsv
 if "$attend" bench model --task causal >log 2>&1; then fail "bench has an option without effect"; fi
 
-# A run that stops early says so; one that goes on where none was says so too; a length that cannot be is cut aloud.
+# Messages: for a run that stops early, for --resume without a run, and for a reduced length.
 rm -rf run
 train run --validation rows.tsv --patience 1 --rate 1e-12 --resume --max-length 5000 || fail "patience alone"
 grep --quiet "stopped early after step 20: 1 validation without a better accuracy" log || fail "how it stopped"
@@ -88,7 +88,7 @@ grep --quiet "the result is that of step 10" log || fail "which step stays"
 grep --quiet -- "--resume: there is no run in run to continue" log || fail "--resume of nothing"
 grep --quiet -- "--max-length 5000: the model reads" log || fail "the length"
 
-# A classifier goes on learning with its own labels and their order.
+# A classifier continues training with its own labels and their order.
 mv run own
 sed -i 's/"0": "bad"/"0": "mixed"/; s/"1": "good"/"1": "bad"/; s/"bad": 0/"mixed": 0/; s/"good": 1/"bad": 1/' own/config.json
 grep bad rows.tsv >only-bad.tsv

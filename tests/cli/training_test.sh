@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Training as people interrupt it: killed at any moment, stopped politely, started twice, on a full disk.
+# Interrupted training: killed at any moment, stopped by SIGTERM, started twice, on a full disk.
 set -euo pipefail
 attend=${ATTEND:-build/release/attend}
 work=$(mktemp -d)
@@ -31,13 +31,14 @@ train() { # train OUTPUT STEPS [OPTION...]
 
 train whole 60 2>>log
 
-# Any number of threads computes the same.
+# The result does not depend on the number of threads.
 for threads in 1 2 3; do train "with-$threads" 6 --threads $threads 2>>log; done
 for threads in 2 3; do
   cmp with-1/model.safetensors "with-$threads/model.safetensors" || fail "$threads threads train otherwise than one"
 done
 
-# SIGKILL at any moment: what is there loads, and the run ends with the same weights as the undisturbed one.
+# SIGKILL at any moment: existing files load, and the resumed run ends with the same weights as the
+# undisturbed one.
 kills=0
 for wait in 0.25 0.3 0.35 0.28 0.4 0.32; do
   "$attend" "${common[@]}" --output killed --steps 60 --resume 2>>log & # not a function: $! must be attend itself
@@ -50,7 +51,7 @@ train killed 60 --resume 2>>log
 cmp whole/model.safetensors killed/model.safetensors || fail "a killed and resumed run ends with other weights"
 if find killed -name '*.tmp' | grep -q .; then fail "left behind: $(find killed -name '*.tmp')"; fi
 
-# Stopped politely: saves, says how to go on, exits with 130.
+# Stopped: saves, says how to continue, exits with 130.
 "$attend" "${common[@]}" --output stopped --steps 100000 2>stopped.log &
 stopped=$!
 for _ in {1..600}; do
@@ -67,7 +68,7 @@ grep -q "stopped and saved at step [0-9]*; the same command with --resume" stopp
 if train stopped 60 2>again.log; then fail "it began anew where a run has been"; fi
 grep -q -- "--resume goes on with it" again.log || fail "$(cat again.log)"
 
-# A run that is refused leaves everything as it was: here the two would even have other tokenizers.
+# A rejected run changes nothing: here the two would even have other tokenizers.
 attend tokenizer train --model bpe --preset translation --vocab-size 290 --output other train.source 2>>log
 attend init marian other --set preset=transformer-tiny --set encoder_layers=1 --set decoder_layers=1 2>>log
 listing() { find "$1" -type f -exec sha256sum {} + | sort -k2; }
@@ -83,7 +84,7 @@ fi
 grep -q "there already is a model in it" refused.log || fail "$(cat refused.log)"
 listing other | cmp before - || fail "a refused run has changed a model: $(listing other | diff before -)"
 
-# A disk that is full when a checkpoint is to be written (here: files may grow to 100 kB).
+# A disk that is full when a checkpoint is written (here: files may grow to 100 kB).
 status=0
 (trap '' XFSZ; ulimit -f 100; train full 60 2>full.log) || status=$?
 [ $status = 1 ] || fail "on a full disk it exits with $status: $(tail -1 full.log)"

@@ -170,7 +170,7 @@ TEST(Table, GuessesAHeaderByItsLabel) {
   const std::string rows = "so good\tpos\nso bad\tneg\nfine\tpos\nworse\tneg\n";
   EXPECT_EQ(std::ranges::count(read(kLabelled, "a.tsv", "line\tmood\n" + rows), '\n'), 4);
   EXPECT_EQ(std::ranges::count(read(kLabelled, "a.tsv", rows), '\n'), 4);
-  // In TSV a rare label next to another rare one is no header; in CSV a header is usual.
+  // In TSV a rare label next to another rare one is not a header; in CSV a header is usual.
   EXPECT_EQ(std::ranges::count(read(kLabelled, "a.tsv", "line\tmood\n" + rows + "oh\trare\n"), '\n'), 6);
   EXPECT_EQ(std::ranges::count(read(kLabelled, "a.csv", "line,mood\noh,rare\nwell,rarer\n"), '\n'), 2);
   EXPECT_EQ(std::ranges::count(read(kLabelled, "a.csv", "hi there.,mood\noh,rare\nwell,rarer\n"), '\n'), 3);

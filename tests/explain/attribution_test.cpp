@@ -160,7 +160,7 @@ TEST_P(Attributed, IntegratedGradientsAddUp) {
     const double finer = std::abs(integrated_gradients(*c.task, 3000).completeness.gap());
     EXPECT_LT(finer, std::max(limit, gap / 2));
   }
-  // What is not removed has no attribution.
+  // A token that is not removed has no attribution.
   EXPECT_EQ(found.scores[0][0].item<float>(), 0);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes pages of every kind of model and looks at them in a browser (page_test.mjs).
+# Makes pages for every kind of model and tests them in a browser (page_test.mjs).
 #   tests/explain/browser_test.sh [CHROMIUM]
 set -euo pipefail
 browser=${1:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
@@ -30,7 +30,7 @@ page bert why "$text the [MASK] is on the table" --attribute all --toward lamp -
 page marian written "$text" --attribute integrated-gradients,rollout
 page gpt2 one a
 page bert two "$text" --against-text "fruit flies like a door"
-# A machine without such products refuses; weights in bfloat16 make the same kind of page.
+# On a machine without bfloat16 products attend fails; weights in bfloat16 make the same kind of page.
 "$attend" explain m-bert "$text" --against-bfloat16 --output rounded.html 2>refusal ||
   { grep -q AVX512_BF16 refusal && page bert rounded "$text" --against-weights bfloat16; }
 page bert nasty "</script><script>window.attacked = 1</script><!-- "$'\u202e\u2066'" <b onclick=x>&lt; 東京 e"$'\u0301'

@@ -1,5 +1,5 @@
-// The page of `attend explain` in a browser: every view of every kind of model draws, what is pointed at and chosen
-// changes what it should, and nothing is fetched. Called by browser_test.sh with the folder of the pages.
+// The page of `attend explain` in a browser: every view draws for every kind of model, pointing and selecting have
+// the right effects, and nothing is fetched. Called by browser_test.sh with the folder of the pages.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { inflateSync } from "node:zlib";
@@ -8,7 +8,7 @@ const [folder, packages, browserPath] = process.argv.slice(2);
 const { chromium } = createRequire(`${packages}/`)("playwright-core");
 const browser = await chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
 let checks = 0;
-const problems = []; // that a page reported by itself
+const problems = []; // problems that a page itself has reported
 
 function expect(condition, text) {
   ++checks;
@@ -79,7 +79,7 @@ async function everyView(name) {
     const text = await page.locator(".view").textContent();
     expect(canvas > 50 || (canvas === -1 && text.length > 40), `${name}, ${title}: nothing is drawn`);
   }
-  // The arithmetic of every layer of every attention, head by head, is the model's.
+  // The arithmetic of every layer of every attention, head by head, equals the model's.
   for (let attention = 0; attention < document.attentions.length; ++attention)
     for (let layer = 0; layer < document.attentions[attention].layers.length; ++layer)
       for (const head of [0, document.attentions[attention].layers[layer].weights.shape[0] - 1]) {
@@ -100,7 +100,7 @@ async function heads() {
   const box = await page.locator(".view .sheet").boundingBox();
   const row = (place) => box.y + 6 + (place + 0.5) * Math.min(28, Math.max(14, (900 * 0.72 - 12) / count));
 
-  // From the left: where a token looks, in the head that gives it most.
+  // From the left: where a token attends, in the head with the largest weight.
   await page.getByRole("button", { name: "2", exact: true }).dblclick();
   await settle(page);
   expect((await hash(page)).get("heads") === "1", "a double click leaves one head");
@@ -116,12 +116,12 @@ async function heads() {
   near(Number(said.match(/([\d.]+) %/)[1]), 100 * weight(3, best), "the weight that is said", 0.06);
   expect((await painted(page)) < everything, "pointing leaves the lines of one token");
 
-  // From the right: who looks at it.
+  // From the right: which tokens attend to it.
   await page.mouse.move(box.x + box.width - 100, row(3));
   await settle(page);
   expect((await info(page)).includes("gets"), "pointing to the right says who looks");
 
-  // What is clicked stays.
+  // A clicked token stays selected.
   await page.mouse.click(box.x + 100, row(5));
   await page.mouse.move(box.x + box.width / 2, row(0));
   await settle(page);
@@ -194,7 +194,7 @@ async function steps() {
   await page.locator(".tokens button").nth(1).click();
   await settle(page);
   expect((await hash(page)).get("token") === "1", "a click on a token selects it");
-  // Whatever the tokenizer makes of bytes, people see characters; and nothing turns the direction.
+  // For any byte encoding of the tokenizer, the page shows characters; and nothing changes the text direction.
   const texts = (await page.locator(".tokens bdi").allTextContents()).map(plainly);
   expect(texts.some((text) => text.startsWith("🙂")) && texts.some((text) => text.includes("ë")), `tokens are ${texts}`);
   expect(!texts.join("").includes("\u202e") && !texts.join("").includes("\ufffd"), `tokens hold marks: ${texts}`);
@@ -256,7 +256,7 @@ async function headColors() {
           expect(distance >= (i - j === 1 ? 0.1 : 0.06), `${colorScheme}, eyes ${kind}: heads ${j + 1} and ${i + 1} look alike (${distance.toFixed(3)})`);
         }
     }
-    // Behind the colours they begin again, with broken lines.
+    // After the last colour they begin again, with broken lines.
     expect((await page.locator(".chips .broken").count()) === 8 && colors[16] === colors[0], "heads 17 to 24 are broken");
     const paint = async (head) => {
       await page.evaluate((to) => (location.hash = to), `heads=${head}&token=3`);
@@ -275,7 +275,7 @@ async function besideBertViz() {
   const page = await open("twelve");
   const chip = (head) => page.locator(".chips button").nth(head - 1);
   const chosen = async (field = "heads") => (await hash(page)).get(field) ?? "";
-  // Heads: a click toggles, the last one stays, a double click leaves it alone and brings all back.
+  // Heads: a click toggles, the last one cannot be hidden, a double click shows only this one, and another shows all.
   await chip(3).click();
   await settle(page);
   expect((await chosen()) === "0,1,3,4,5,6,7,8,9,10,11", `a click hides head 3: ${await chosen()}`);
@@ -313,7 +313,7 @@ async function besideBertViz() {
     const names = (segment) => tokens.filter((token) => token.segment === segment).map((token) => token.text.trim());
     if (sentences !== "all") expect(names(Number(sentences[0])).includes(best[1]) && names(Number(sentences[1])).includes(best[2]), `${sentences}: ${best[0]}`);
   }
-  // Small pictures of chosen heads alone.
+  // Small pictures of selected heads only.
   await page.evaluate(() => (location.hash = "view=model"));
   await settle(page);
   for (const head of [1, 4]) await chip(head).click();
@@ -329,7 +329,7 @@ async function besideBertViz() {
   await settle(page);
   expect((await chosen("columns")) === "", "a double click brings all small pictures back");
   await page.close();
-  // Which attention of an encoder with a decoder.
+  // The choice of attention in an encoder-decoder.
   const paired = await open("t5");
   for (const [attention, layers] of [["0", 6], ["1", 2], ["2", 2]]) {
     await paired.locator("select[name=Attention]").selectOption(attention);
@@ -344,7 +344,7 @@ async function besideBertViz() {
   await settle(spelled);
   expect((await info(spelled)).includes("“Ġflies”"), `a piece is ${await info(spelled)}`);
   await spelled.close();
-  // Dark and light, whatever the system has; paper says what is shown.
+  // Dark and light, independent of the system's setting; a printed page names what it shows.
   const dark = await open("twelve", "", { colorScheme: "light" });
   const background = () => dark.evaluate(() => getComputedStyle(document.querySelector(".attend")).backgroundColor);
   const before = await background();
@@ -408,7 +408,7 @@ async function depends() {
   await settle(page);
   expect((await info(page)).includes("“"), "pointing at a piece tells its number");
   await page.close();
-  // Of each token that was written.
+  // For each generated token.
   const written = await open("written", "view=depends&result=1");
   const asked = written.locator("select[name=Asked]");
   expect((await asked.locator("option").count()) === read("written").document.attributions.length, "a choice for each place");
@@ -435,7 +435,7 @@ async function statistics() {
 async function two() {
   const page = await open("rounded", "view=compare");
   const { document, numbers } = read("rounded");
-  // The first head's difference, counted anew.
+  // The first head's difference, computed again.
   const [a, b] = [document, document.other].map((one) => numbers(one.attentions[0].layers[0].weights));
   const [, queries, keys] = document.attentions[0].layers[0].weights.shape;
   let sum = 0;

@@ -1,4 +1,4 @@
-// Answers of models, split into content, reasoning and calls of tools.
+// Answers of models, split into content, reasoning and tool calls.
 #include "expect_error.h"
 #include "formats/chat_answers/answer_parser.h"
 #include "formats/chat_answers/answer_structure.h"
@@ -8,7 +8,7 @@
 namespace attend {
 namespace {
 
-// What stands in the chat templates of these models.
+// Marks from the chat templates of these models.
 constexpr std::string_view kQwen = "{{ tools }}<tool_call></tool_call>",
                            kThinks = "{{ tools }}<tool_call><think>",
                            kLlama3 = "<|start_header_id|>{{ tools }}\"parameters\"",
@@ -51,7 +51,7 @@ Parts parse(std::string_view chat_template, const std::vector<std::string_view>&
   return parts;
 }
 
-// However the text is cut, the parts are the same.
+// The parts do not depend on how the text is divided.
 void expect_parts(std::string_view chat_template, std::string_view text, const Parts& expected,
                   bool in_reasoning = false) {
   EXPECT_EQ(parse(chat_template, {text}, in_reasoning), expected) << text;
@@ -124,7 +124,7 @@ TEST(ChatAnswers, ChannelsOfGptOss) {
       kGptOss,
       "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hello.<|return|>",
       {"Hello.", "Hm."});
-  // A model that was never taught them.
+  // A model that was never trained on tool calls.
   expect_parts(kGptOss, "Hello", {"Hello", ""});
 }
 
@@ -148,7 +148,7 @@ TEST(ChatAnswers, WhatIsNoCallIsContent) {
     expect_parts(kLlama3, text, {std::string(text), ""});
   expect_parts(kGemma3, "```tool_code\n1 +\n```", {"```tool_code\n1 +\n```", ""});
   expect_parts(kNemo, "[TOOL_CALLS]nothing", {"[TOOL_CALLS]nothing", ""});
-  // Without tools nothing is a call.
+  // Without tools there are no calls.
   EXPECT_EQ(
       parse(kQwen, {"<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>"}, false, {}).calls.size(),
       0u);
@@ -162,7 +162,7 @@ TEST(ChatAnswers, ComeAsSoonAsTheyAreCertain) {
   EXPECT_EQ(parser.put("\", "), (AnswerPieces{"", "", {{0, "f", ""}}}));
   EXPECT_EQ(parser.put("\"arguments\": {\"a\""), (AnswerPieces{"", "", {{0, "", "{\"a\""}}}));
   EXPECT_EQ(parser.put(": 1"), (AnswerPieces{"", "", {{0, "", ": 1"}}}));
-  // Cut off: the arguments are as far as they have come.
+  // Truncated: the arguments are as far as they have been generated.
   EXPECT_TRUE(parser.finish().empty());
 }
 
@@ -181,7 +181,7 @@ const Json kToolList =
     Json::parse(R"([{"type": "function", "function": {"name": "f", "description": "Does it.",
     "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}}}}])");
 
-// What is written for models is what is read of them.
+// The parser reads the same format that is written for models.
 TEST(ChatAnswers, AreWrittenAsTheyAreRead) {
   const Json calls =
       Json::parse(R"([{"id": "1", "type": "function", "function": {"name": "f", "arguments": {"a": 1}}},

@@ -1,5 +1,5 @@
-// CTranslate2's model.bin and its directory, compared with what tests/oracle/check_ctranslate2.py made with
-// the Python package ctranslate2; and all errors in a file.
+// CTranslate2's model.bin and its directory, compared with the output of tests/oracle/check_ctranslate2.py,
+// which uses the Python package ctranslate2; and all errors in a file.
 #include "formats/ctranslate2.h"
 
 #include "base/file.h"

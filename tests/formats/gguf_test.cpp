@@ -205,7 +205,7 @@ TEST(Gguf, RoundsBlocksAtTheirLimits) {
   const std::vector<float> zeros(256, 0.0F);
   for (const char* const type : {"Q4_K", "Q6_K", "Q5_0"})
     EXPECT_EQ(encoded_and_decoded(type, zeros), zeros) << type;
-  // One scale, one minimum, and integers that fit: nothing is lost but what float16 takes from the two.
+  // One scale, one minimum, and integers that fit: the only loss is from storing the two in float16.
   std::vector<float> lines(256), steps(256);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     lines[i] = 0.25F * static_cast<float>(i % 16) - 1.5F;

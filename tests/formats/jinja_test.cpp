@@ -16,7 +16,7 @@ std::string refusal(const std::string& text, const Json& variables = Json::objec
   return error_of([&] { render(text, variables); });
 }
 
-// Compares with jinja2 on templates that use everything that models' templates use:
+// Compares with jinja2 on templates that use all features of models' templates:
 // tests/oracle/make_chat_goldens.py.
 TEST(Jinja, RendersAsJinja2Does) {
   const Json goldens = read_json(test_data() / "chat_snippets.json");

@@ -1,4 +1,4 @@
-// What schemas accept, and their messages for everything else.
+// The values that schemas accept, and the messages for all others.
 #include "formats/json_schema.h"
 
 #include "expect_error.h"

@@ -197,7 +197,7 @@ TEST(ShortestLine, NumbersHaveNoMoreDigitsThanTheyNeed) {
   EXPECT_EQ(shortest_line(-0.43240228), "-0.43240228");
   EXPECT_EQ(shortest_line(float_list(std::vector<float>{0.1f, -0.43240228f, 1e-30f, 3})),
             "[0.1,-0.43240228,1e-30,3.0]");
-  // Integers keep all of their digits, and texts stay as they are.
+  // Integers keep all of their digits, and texts do not change.
   const std::string line = R"({"a\"-0.43240228000000003\\":[9007199254740993,-1],"b":true,"c":null})";
   EXPECT_EQ(shortest_line(parse(line)), line);
   EXPECT_EQ(shortest_line("\xff"), "\"\xEF\xBF\xBD\"");

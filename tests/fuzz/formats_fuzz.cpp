@@ -1,5 +1,5 @@
-// Hostile model directories, GGUF files and CTranslate2 directories: whatever the bytes of one of their
-// files, the directory is inspected or an Error is thrown.
+// Hostile model directories, GGUF files and CTranslate2 directories: for any bytes in one of their files, the
+// directory is inspected or an Error is thrown.
 #include <attend/tokenizer.h>
 
 #include "base/error.h"
@@ -46,7 +46,7 @@ std::vector<std::string> seeds() {
     result.push_back(input_of_file(ctranslate2, data / "ctranslate2" / family / "model.bin"));
   for (const auto& entry : fs::directory_iterator(data / "models")) {
     result.push_back(input_of_file(config, entry.path() / "config.json"));
-    // Of larger files, the header and some numbers: the rest would only be more of the same.
+    // Of larger files, the header and some numbers: the rest adds nothing new.
     const std::string weights = read_file(entry.path() / "model.safetensors");
     result.push_back(input(safetensors, std::string_view(weights).substr(0, 1 << 14)));
   }

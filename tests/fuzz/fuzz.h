@@ -1,4 +1,4 @@
-// What a fuzz target defines in addition to LLVMFuzzerTestOneInput.
+// The functions that a fuzz target defines in addition to LLVMFuzzerTestOneInput.
 #pragma once
 
 #include "base/file.h"

@@ -1,5 +1,5 @@
-// Runs a fuzz target without libFuzzer: its seeds, and a fixed number of inputs mutated from them, always the
-// same ones. `make test` does this with every compiler; scripts/fuzz has the long runs.
+// Runs a fuzz target without libFuzzer: its seeds, and a fixed number of inputs mutated from them, the same
+// in every run. `make test` does this with every compiler; scripts/fuzz has the long runs.
 //
 //   tokenizer-replay MUTATIONS        the seeds and this many inputs
 //   tokenizer-replay --write FOLDER   writes the seeds as files, a corpus for libFuzzer

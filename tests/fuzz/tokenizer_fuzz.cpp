@@ -1,4 +1,4 @@
-// Hostile tokenizers and hostile text: whatever the bytes are, the result is a tokenizer or an Error.
+// Hostile tokenizers and hostile text: for any bytes, the result is a tokenizer or an Error.
 #include <attend/tokenizer.h>
 
 #include "base/error.h"

@@ -13,7 +13,7 @@ namespace attend {
 
 using Ids = std::vector<std::int64_t>;
 
-// What one request asks for, and its results.
+// A request and its results.
 struct Asked {
   Ids prompt;
   Json settings;

@@ -36,7 +36,7 @@ TEST(GenerationConfig, Lengths) {
 TEST(GenerationConfig, Padding) {
   EXPECT_EQ(read({{"eos_token_id", {4, 5}}}).padding(), 4);
   EXPECT_EQ(read({{"eos_token_id", 4}, {"pad_token_id", 0}}).padding(), 0);
-  // Beam search treats a pad of 0 as none.
+  // Beam search treats a padding id of 0 as absent.
   EXPECT_EQ(read({{"eos_token_id", 4}, {"pad_token_id", 0}, {"num_beams", 2}}).padding(), 4);
   EXPECT_EQ(read({{"eos_token_id", 4}, {"pad_token_id", 6}, {"num_beams", 2}}).padding(), 6);
   EXPECT_EQ(read({{"pad_token_id", 6}, {"num_beams", 2}}).padding(), -1);

@@ -1,4 +1,4 @@
-// An error in a batch affects only the request that it belongs to.
+// An error in a batch affects only the request that causes it.
 #include "expect_error.h"
 #include "generation/asked.h"
 
@@ -25,7 +25,7 @@ TEST(ContinuousBatch, AFailedRequestFailsAlone) {
   for (Asked& asked : all) asked.settings = {{"max_new_tokens", 9}, {"eos_token_id", nullptr}};
   all[2].settings["suppress_tokens"] = Json::array();
   for (std::int64_t token = 0; token < 41; ++token) all[2].settings["suppress_tokens"].push_back(token);
-  all[2].settings["do_sample"] = true;  // and no token is left to be drawn
+  all[2].settings["do_sample"] = true;  // and no token is left to sample
   all[6].prompt = Ids(29, 5);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (i != 4) {
@@ -68,7 +68,7 @@ TEST(ContinuousBatch, ACancelledRequestEndsEvenIfNoStepFollows) {
   }
 }
 
-// Any exception, anywhere, ends only the request that it concerns.
+// Any exception, anywhere, ends only the request that caused it.
 TEST(ContinuousBatch, ExceptionsStayInTheirRequests) {
   const PretrainedModel model = load_model("gpt2-generation");
   for (const char* place : {"rule", "on_token", "on_end"}) {

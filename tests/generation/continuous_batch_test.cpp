@@ -1,4 +1,4 @@
-// Every request in a batch gets the same result as alone, whatever happens in the batch.
+// Every request in a batch gets the same result as alone, independent of the batch.
 #include "generation/asked.h"
 #include "temporary_directory.h"
 #include "tensor_checks.h"

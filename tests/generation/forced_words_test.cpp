@@ -28,7 +28,7 @@ TEST(ForcedWords, FollowsOneWordAtATime) {
   EXPECT_EQ(bank({1}), 1);
   EXPECT_EQ(bank({9, 1, 2}), 2);
   EXPECT_EQ(bank({1, 2, 3}), 3);
-  EXPECT_EQ(bank({1, 4}), 0);  // the token that breaks off a word begins no other one
+  EXPECT_EQ(bank({1, 4}), 0);  // the token that breaks off a word begins no other word
   EXPECT_EQ(bank({1, 4, 4}), 3);
   EXPECT_TRUE(words.begin(Ids{4, 1, 2, 3}).completed());
   EXPECT_TRUE(words.begin(Ids{4, 1, 2, 3, 1, 9}).completed());

@@ -70,7 +70,7 @@ TEST(ForeignDraft, DraftTokensAreTranslated) {
         EXPECT_EQ(draft.guess(text, 5), std::vector(said.begin() + i, said.begin() + i + 5));
         text.push_back(said[i]);
       }
-      text = {7};  // what it has read is of no use any more
+      text = {7};  // the cached tokens are no longer usable
       EXPECT_EQ(draft.guess(text, 1).size(), 1u);
     }
     EXPECT_EQ(decoder.cache().pages_in_use(), 0);

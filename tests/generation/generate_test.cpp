@@ -162,7 +162,7 @@ TEST(Generate, LogProbabilityOfEveryToken) {
       generate(model, prompts, config_of(model, {{"max_new_tokens", 2}}))[0].log_probabilities.empty());
 }
 
-// For any draft tokens, however often they are wrong.
+// For any draft tokens, even if they are often wrong.
 TEST(Generate, PromptLookupChangesNothing) {
   std::size_t repeated = 0;
   for (const char* name : {"gpt2-generation", "marian-generation"}) {
@@ -221,8 +221,8 @@ TEST(Generate, AssistantChangesNothing) {
                        "an assistant must"));
 }
 
-// A rule that expresses the same as fields gives the same texts; one that knows its prompt gives different
-// texts for each.
+// A rule that expresses the same as fields gives the same texts; one that depends on its prompt gives
+// different texts for each.
 TEST(Generate, CustomProcessor) {
   for (const char* name : {"gpt2-generation", "marian-generation"})
     for (const std::int64_t beams : {1, 3}) {
@@ -327,7 +327,7 @@ TEST(Generate, RefusesScoresThatAreNoNumbers) {
         contains(error_of([&] { generate(model, make_prompts(3), config_of(model, settings)); }), "NaN"));
 }
 
-// What a search leaves behind.
+// The state after a search.
 TEST(DecoderCache, EmptyAfterEverySearch) {
   for (const char* name : {"gpt2-generation", "marian-generation"})
     for (const char* settings : {kGreedy, kBeams, kPenalties, kSample, kBeamSample, kLookup, kGroups,

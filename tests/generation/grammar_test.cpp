@@ -30,8 +30,8 @@ std::vector<bool> allowed(const Grammar& grammar, std::size_t vocabulary, const 
   return result;
 }
 
-// For a language with finitely many words it is clear what may come: tokens after which the text is still a
-// prefix of a word, and the end after a whole word.
+// For a language with finitely many words the allowed tokens are known: tokens after which the text is still
+// a prefix of a word, and the end after a whole word.
 class Language {
  public:
   Language(std::vector<std::string> words, std::vector<std::string> tokens, std::int64_t end)

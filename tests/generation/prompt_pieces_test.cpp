@@ -1,4 +1,5 @@
-// Prompts that are read in pieces come out as those that are read whole, and others do not wait for them.
+// Prompts that are read in pieces give the same results as prompts that are read whole, and other requests do
+// not wait for them.
 #include "expect_error.h"
 #include "generation/asked.h"
 #include "temporary_directory.h"
@@ -11,7 +12,7 @@ struct PieceCase {
   CacheFormat cache;
 };
 
-// The small model of that name, with places for long texts and weights drawn anew.
+// The small model of that name, with positions for long texts and new random weights.
 PretrainedModel long_model(const std::string& name, CacheFormat cache = CacheFormat::float32) {
   const TemporaryDirectory directory;
   const std::filesystem::path source = model_path(name) / "config.json";
@@ -56,7 +57,7 @@ TEST_P(PromptPieces, AsReadWhole) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     Asked& asked = all[i];
     if (i % 3 == 0) asked.prompt.insert(asked.prompt.begin(), common.begin(), common.end());
-    if (i % 11 == 0) asked.prompt.resize(65);  // two pieces, and a token that is none
+    if (i % 11 == 0) asked.prompt.resize(65);  // two pieces, and a single token that is not a piece
     asked.settings["output_scores"] = true;
     const bool one_text =
         !asked.settings.contains("num_beams") && !asked.settings.contains("num_return_sequences");
@@ -113,7 +114,7 @@ TEST(PromptPieces, OthersGetATokenInEachStep) {
   expect_same_numbers(model, prompt);
 }
 
-// The second one begins when the first has been read, and shares all of it but its end.
+// The second request begins after the first prompt has been read, and shares all of it except its end.
 TEST(PromptPieces, AreSharedByPromptsOfTheSameTime) {
   const PretrainedModel model = long_model("gpt2-generation");
   ContinuousBatch batch(model, {.prompt_step_tokens = 64});
@@ -124,7 +125,7 @@ TEST(PromptPieces, AreSharedByPromptsOfTheSameTime) {
   submit(batch, model, second, step);
   for (; second.streamed[0].empty(); ++step) batch.step();
   EXPECT_EQ(step, 6);
-  EXPECT_EQ(batch.status().pages_in_use, 19 + 2 + 1);  // the first one has read a token of its own already
+  EXPECT_EQ(batch.status().pages_in_use, 19 + 2 + 1);  // the first one has already read a token of its own
   while (batch.step()) {
   }
   expect_same_numbers(model, first);

@@ -24,7 +24,7 @@ TEST(StopStrings, AcrossTokensAndOnlyByTheLastOne) {
   EXPECT_FALSE(completed(stops, {}));
   EXPECT_FALSE(completed(stops, {kA, kB}));
   EXPECT_TRUE(completed(stops, {kB, kB, kA, kB, kA}));
-  EXPECT_FALSE(completed(stops, {kA, kB, kA, kB}));  // there before
+  EXPECT_FALSE(completed(stops, {kA, kB, kA, kB}));  // it was there before
   EXPECT_TRUE(completed(stops, {kA, kB, kA, kB, kA}));
   EXPECT_FALSE(completed(stops, {kA, 2, 3}));  // half a euro sign
   EXPECT_TRUE(completed(stops, {kA, 2, 3, 4}));
@@ -70,7 +70,7 @@ Tokenizer characters(const TemporaryDirectory& directory, std::int64_t count) {
                             .dump()));
 }
 
-// The stop string is the text of two tokens that come if nothing stops.
+// The stop string is the text of two tokens that are generated without it.
 TEST(StopStrings, EndATextWithTheTokenThatCompletesThem) {
   const TemporaryDirectory directory;
   const PretrainedModel model = load_model("gpt2-generation");

@@ -1,4 +1,4 @@
-// Answers that are held to what calls of tools look like.
+// Answers that are constrained to the format of tool calls.
 #include "expect_error.h"
 #include "formats/chat_answers/answer_structure.h"
 #include "generation/forms/grammar.h"
@@ -54,7 +54,7 @@ class Structure {
                   answer_structure(recognize_answers(chat_template), kTools, rules).dump()},
                  tokenizer_, static_cast<std::int64_t>(tokenizer_.vocabulary_size()), std::vector{end_}) {}
 
-  // The part of the text that may come, and <end> if it may be whole.
+  // The allowed next part of the text, and <end> if the text may end.
   std::string allowed(std::string_view text) const {
     std::vector<std::int64_t> ids;
     for (const TokenId id : tokenizer_.encode(text).ids) {
@@ -157,7 +157,7 @@ TEST(StructuralTag, SaysWhatIsWrong) {
                      {"format", {{"type", "json_schema"}, {"json_schema", {{"not", {{"type", "null"}}}}}}}}));
 }
 
-// The parser has to see marks that are special tokens.
+// The parser needs to see marks that are special tokens.
 TEST(TextStream, ShowsSpecialTokensThatAreAskedFor) {
   const TemporaryDirectory directory;
   const Tokenizer tokenizer = ascii_tokenizer(directory);

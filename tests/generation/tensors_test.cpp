@@ -29,7 +29,7 @@ TEST(GenerateTensors, RefusesWhatItCannotRead) {
   EXPECT_TRUE(contains(error({{"input_ids", ids}, {"attention_mask", ops::zeros({2, 3}, kLong)}}), "mask"));
 }
 
-// A text continues its own output as if that had been given.
+// A text continues its own output as if the output were the prompt.
 TEST(GenerateTensors, ContinuesGivenTokens) {
   const PretrainedModel model = load_model("marian-generation");
   const Tensor ids = ops::tensor({5, 9, 3, 0, 7, 2, 11, 0}, kLong).view({2, 4});

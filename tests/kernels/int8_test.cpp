@@ -155,7 +155,7 @@ TEST_P(Int8KernelsTest, GivesTheBitsOfThePortableCode) {
           ASSERT_EQ(std::memcmp(found.data(), expected.data(), found.size() * 4), 0)
               << rows << " x " << depth << " x " << columns << ", activation "
               << static_cast<int>(activation);
-          // A row alone, and between others.
+          // A row alone and together with others.
           const std::int64_t row = rows / 2;
           const auto alone = multiplied(*kernels_, p, m, row, row + 1);
           EXPECT_EQ(std::memcmp(alone.data(), &found[row * columns], alone.size() * 4), 0);

@@ -33,7 +33,7 @@ TEST_P(NormKernelsTest, LayerNormOfARowThatOverflowsIsNaN) {
   }
 }
 
-// A variance that does not overflow is correct, however large it is.
+// A variance that does not overflow is correct for any size.
 TEST_P(NormKernelsTest, LayerNormOfLargeNumbers) {
   constexpr std::int64_t d = 96;
   const std::vector<float> x = random_numbers(d, 1, 1e17f), weight(d, 1), bias(d, 0);

@@ -1,4 +1,4 @@
-// What families read from config.json, and what they reject.
+// The fields of config.json that families read, and the values that they reject.
 #include "expect_error.h"
 #include "models/family.h"
 
@@ -41,7 +41,7 @@ TEST(FamilyFields, ValuesThatNoOriginalHasAreErrors) {
                spec_of("xglm", "XGLMModel", {{"d_model", 2}, {"attention_heads", 1}}));
 }
 
-// The original always uses 1 as padding and 32 buckets, whatever config.json and the table say.
+// The original always uses 1 as padding and 32 buckets, and ignores config.json and the table.
 TEST(FamilyFields, MpnetHasItsOwnPaddingAndBuckets) {
   const ModelSpec model =
       spec_of("mpnet", "MPNetModel", {{"pad_token_id", 0}, {"relative_attention_num_buckets", 40}});

@@ -77,8 +77,8 @@ TEST(Heads, AMissingHeadNamesTheFamiliesThatHaveIt) {
   EXPECT_FALSE(contains(error, "vit"));
 }
 
-// Every golden model with every head of its family: the body stays, only the head is new, and the saved model
-// loads completely.
+// Every golden model with every head of its family: the body is unchanged, only the head is new, and the
+// saved model loads completely.
 TEST(FreshHeads, FitEveryPretrainedBody) {
   std::size_t made = 0;
   for (const std::string& name : golden_networks()) {
@@ -177,7 +177,7 @@ TEST(FreshHeads, AClassifierIsKeptOnlyForItsOwnLabels) {
   more.push_back("one more");
   EXPECT_EQ(with(more).size(0), trained.size(0) + 1);
 
-  // Labels with names differ from as many other labels.
+  // Labels with names differ from the same number of other labels.
   const TemporaryDirectory named;
   std::vector<std::string> names, others;
   for (std::size_t i = 0; i < own.size(); ++i) {
@@ -189,7 +189,7 @@ TEST(FreshHeads, AClassifierIsKeptOnlyForItsOwnLabels) {
                         other = with_head(named.path(), Head::sequence_classification, Labels{others});
   EXPECT_TRUE(ops::equal(weights_of(same).at("classifier.weight"), trained));
   EXPECT_FALSE(ops::equal(weights_of(other).at("classifier.weight"), trained));
-  // Nor are labels of tokens those of a text.
+  // Labels of tokens also differ from labels of texts.
   const PretrainedModel tokens = with_head(named.path(), Head::token_classification, Labels{names});
   EXPECT_FALSE(ops::equal(weights_of(tokens).at("classifier.weight"), trained));
 }

@@ -48,7 +48,7 @@ TEST_P(WrittenGguf, GivesWhatTheOriginalGives) {
 
 INSTANTIATE_TEST_SUITE_P(All, WrittenGguf, testing::Values("llama-3", "gemma3", "gptneox"));
 
-// Its rows of 32 to 96 numbers fill no block of 256, so these files have the types that stand in for Q4_K and
+// Its rows of 32 to 96 numbers fill no block of 256, so these files have the types that replace Q4_K and
 // Q6_K.
 TEST(GgufFile, HasMoreBitsForScoresAndSomeLayers) {
   const TemporaryDirectory folder;

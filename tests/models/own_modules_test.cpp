@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, OwnModulesTest,
                            return name;
                          });
 
-// As left by attend train: heads over other labels, each with a config.json, on a base without a head.
+// As written by attend train: heads over other labels, each with a config.json, on a base without a head.
 TEST(OwnHeadTest, HasItsOwnLabels) {
   const fs::path golden = kAdapters / "bert-task";
   const TemporaryDirectory places;
@@ -141,7 +141,7 @@ TEST(OwnHeadTest, HasItsOwnLabels) {
   EXPECT_NE(message_of([&] { model.with_adapter(2); }).find("expected 0 to 1"), std::string::npos);
 }
 
-// Only what an adapter has of its own is in memory twice.
+// Only an adapter's own modules are in memory twice.
 TEST(OwnWeightsTest, ShareAllElseWithTheBase) {
   const PretrainedModel model =
       PretrainedModel::load(ModelDirectory(kAdapters / "gpt2-norms"), Purpose::inference);

@@ -1,4 +1,4 @@
-// A model in memory with other adapters: the same numbers as when it is read anew, from the same matrices.
+// A model in memory with other adapters: the same results as after loading it again, from the same matrices.
 #include <attend/model.h>
 
 #include "models/adapter.h"
@@ -14,7 +14,7 @@ namespace {
 
 using NamedTensors = std::map<std::string, Tensor>;
 
-// Of an inference model as PretrainedModel::load gives it for the path.
+// The inference model that PretrainedModel::load returns for the path.
 NamedTensors run_loaded(const ModelPath& path, const NamedTensors& inputs) {
   const Unrecorded inference;
   return run_forward(PretrainedModel::load(ModelDirectory(path), Purpose::inference), inputs, {});

@@ -14,7 +14,7 @@ std::filesystem::path shrunk_golden(const std::string& name) {
   return test_data() / "models" / name;
 }
 
-// Every weight of the small model is one of the whole model: its layers are the named ones, in their order.
+// Every weight of the small model is one of the whole model: its layers are the given ones, in this order.
 void expect_layers(const std::string& name, const std::vector<std::int64_t>& layers) {
   const TemporaryDirectory directory;
   shrink_model(ModelDirectory(shrunk_golden(name)), layers, directory.path() / "small");

@@ -1,4 +1,4 @@
-// ALiBi: what each head adds for the position of a key.
+// ALiBi: the term that each head adds for the position of a key.
 #include "nn/distances.h"
 #include "tensor_checks.h"
 
@@ -12,7 +12,7 @@ DistanceTable table_of(const LinearDistances& spec, std::int64_t heads, bool cau
   return distances->forward(longest, ops::zeros({1}, kFloat), /*ahead=*/false);
 }
 
-// What head `head` adds for a key at `key` and a query at `query`.
+// The term of head `head` for a key at `key` and a query at `query`.
 float added(const DistanceTable& table, std::int64_t head, std::int64_t key, std::int64_t query) {
   const std::int64_t row = table.rows[table.zero + key - (table.by_key ? 0 : query)].item<std::int32_t>();
   return table.of_head[head][row].item<float>();

@@ -17,7 +17,7 @@ PretrainedModel model_of(std::string_view family, Json changes = Json::object())
   return PretrainedModel::fresh(Fields(config, "config.json"), 5);
 }
 
-// By all scores at once, as a textbook has it.
+// From all scores at once, as in a textbook.
 Tensor expected(const Transformer& network, const Tensor& hidden, const Tensor& labels, Pass& pass) {
   const Tensor scores = network->language_model_head(hidden, pass);
   return ops::log_softmax(scores, 1).gather(1, labels.unsqueeze(1)).squeeze(1);

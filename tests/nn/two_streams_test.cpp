@@ -49,7 +49,7 @@ TEST(TwoStreams, RowsSeeWhatComesBeforeThemInTheOrder) {
   const TwoStreams streams = two_streams({some_text(false)});
   const QueryMask& own = streams.batch.visible->own[0];
   const Tensor seen = own.penalty.eq(0).to(kLong);
-  EXPECT_TRUE(ops::equal(seen, ops::tensor({1, 0, 0, 1, 0,   // what is not predicted
+  EXPECT_TRUE(ops::equal(seen, ops::tensor({1, 0, 0, 1, 0,   // tokens that are not predicted
                                             1, 1, 0, 1, 0,   // token 1, the first: itself
                                             1, 1, 1, 1, 1,   // token 2, the last
                                             1, 0, 0, 1, 0,   //

@@ -24,7 +24,7 @@ Batch batch_of(const Objective& objective) {
 TEST(Chat, LearnsTheAssistantsWordsAlone) {
   TalkSetting setting;
   setting.write_file("talk.jsonl", kTwoAnswers);
-  // By the difference of prefixes, and by marks that say the same.
+  // By the difference of prefixes, and by marks with the same meaning.
   for (const std::string_view chat_template : {kTurns, kMarkedTurns}) {
     setting.recipe.chat_template = chat_template;
     const Chat chat(setting.setting());
@@ -99,7 +99,7 @@ TEST(Chat, SaysWhatATemplateDoesNotAllow) {
     setting.recipe.chat_template = chat_template;
     return error_of([&] { Chat(setting.setting()); });
   };
-  // The last answer is written in another way than the others.
+  // The template writes the last answer differently from the others.
   EXPECT_TRUE(contains(
       error("{% for m in messages %}{{ m.role + ' ' + m.content + (' last ' if loop.last and m.role == "
             "'assistant' else ' end ') }}"

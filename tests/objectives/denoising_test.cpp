@@ -60,15 +60,15 @@ TEST(TextNoise, FillsInSpans) {
     close(100);
   }
   EXPECT_EQ(hidden, 30 * kRounds);
-  // Spans with Poisson lengths until they have 30 tokens: 30 / 3 and half a span more, because the last one
-  // is cut.
+  // Spans with Poisson lengths until they have 30 tokens: 30 / 3 plus half a span, because the last one is
+  // truncated.
   EXPECT_NEAR(static_cast<double>(masks) / kRounds, 30.0 / 3 + 0.5, 0.4);
   EXPECT_GT(nothing, kRounds / 10);
-  // At the ends of a text a span hides less often: it is one of few units, however long.
+  // At the ends of a text fewer tokens are hidden, because a span of any length counts as one of few units.
   for (int token = 8; token < 92; ++token)
     EXPECT_NEAR(first[static_cast<std::size_t>(token)], 0.3 * kRounds, 100);
 
-  // The rate is right on average, however short the text.
+  // The rate is correct on average, for texts of any length.
   hidden = 0;
   for (int round = 0; round < kRounds; ++round) {
     std::vector<TokenId> filled = counted(4);

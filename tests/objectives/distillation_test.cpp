@@ -55,7 +55,7 @@ TEST(Distillation, TheTermsAreWeighedAsTheRecipeSays) {
   EXPECT_TRUE(contains(error_of([&] { setting.make(); }), "--soft-weight"));
 }
 
-// A network agrees with itself: the loss has nothing to teach.
+// A network agrees with itself: the loss has no gradient.
 TEST(Distillation, ATeacherHasNothingToTellItself) {
   StudentSetting setting(kMaskedLanguageModel, kDocuments);
   setting.recipe.hidden_weight = 1;
@@ -167,7 +167,7 @@ TEST(Distillation, WhatDoesNotFitIsRefused) {
   EXPECT_TRUE(contains(error_of([&] { load_teacher(words.setting(), kPairs); }), "--teacher: pairs"));
 }
 
-// A DistilBERT has no token types, but its teacher must know which text is the second.
+// A DistilBERT has no token types, but its teacher needs to know which text is the second.
 TEST(Distillation, TextsHaveTheTypesThatTheTeacherTakes) {
   WordSetting setting("distilbert", Head::sequence_classification);
   setting.add_file("rows.tsv", "a b\tc\tx\nd\te f\ty\n");

@@ -119,7 +119,7 @@ TEST(Pairs, APlainDirectoryBecomesOneOfSentenceTransformers) {
   ASSERT_TRUE(pooling);
   EXPECT_EQ(pooling->mode, SentencePooling::Mode::mean);
   EXPECT_EQ(pooling->max_length, 20);
-  // The model directory's own file stays.
+  // The model directory's own file is kept.
   const std::string own = "{\"own\": 1}";
   setting.directory.file("out/modules.json", own);
   kPairs.accompany(setting.setting(), output);

@@ -24,7 +24,7 @@ struct PreferenceSetting : TalkSetting {
   }
   Preferences make() const { return Preferences(setting()); }
   Batch batch() const { return make().collate(std::vector<std::int64_t>{0, 1}, {}); }
-  // Sums of all terms, beside a reference with other weights.
+  // Sums of all terms, with a reference that has other weights.
   std::vector<double> sums(const Trainee& given) const {
     Trainee trainee = given;
     Pass pass = Pass::inference();
@@ -147,8 +147,8 @@ TEST(Preferences, FiguresAreNotLearned) {
   }
 }
 
-// The reference of a new adapter is the model without it; it starts as that model, so nothing is preferred
-// yet.
+// The reference of a new adapter is the model without it. The adapter starts with no effect, so nothing is
+// preferred yet.
 TEST(Preferences, AnAdapterIsSwitchedOffForTheReference) {
   PreferenceSetting setting;
   setting.recipe.lora = 2;
@@ -159,7 +159,7 @@ TEST(Preferences, AnAdapterIsSwitchedOffForTheReference) {
   options.rank = 2;
   trainee.adapt(options, "CAUSAL_LM", 4);
   EXPECT_NEAR(setting.sums(trainee)[0], 2 * std::log(2), 1e-5);
-  // An adapter that has learned something: the same as beside the model itself.
+  // An adapter that has been trained: the same result as with the model itself as reference.
   for (const auto& [name, tensor] : trainee.parameters()) {
     const ops::Unrecorded unrecorded;
     tensor.copy_(ops::randn(tensor.sizes(), tensor.type()));
@@ -178,7 +178,7 @@ TEST(Preferences, TheReferenceIsWhereTheModelStarts) {
   kPreferences.join(trainee, setting.setting());
   ASSERT_TRUE(trainee.reference());
   EXPECT_NEAR(setting.sums(trainee)[0], 2 * std::log(2), 1e-5);
-  // The modules that learn whole are not those of the model without the adapter.
+  // The modules that are trained whole differ from those of the model without the adapter.
   setting.recipe.lora = 2;
   setting.recipe.modules_to_save = {"lm_head"};
   Trainee other(PretrainedModel::load(ModelDirectory(setting.directory().path()), Purpose::training));

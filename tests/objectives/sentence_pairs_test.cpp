@@ -80,7 +80,7 @@ TEST(SentencePairs, HalfOfTheNeighboursHaveChangedPlaces) {
   }
 }
 
-// In one long document, only the intended tenth is shorter.
+// In one long document, only the intended tenth is shortened.
 TEST(SentencePairs, ATenthAreShorterThanTheyMightBe) {
   std::vector<TokenId> ids(40000, 7);
   std::vector<std::int64_t> starts;

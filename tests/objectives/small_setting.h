@@ -1,5 +1,4 @@
-// Everything that an objective needs, for tests: a directory with a tokenizer of few words, texts, a tiny
-// model.
+// Everything that an objective needs in tests: a directory with a small tokenizer, texts, a tiny model.
 #pragma once
 
 #include "base/file.h"
@@ -13,7 +12,7 @@ namespace attend {
 class SmallSetting {
  public:
   // Words are tokens: those of `specials` (the first is the unknown one), then w0, w1, ... A text is put
-  // between `before` and `behind`, words of `specials`.
+  // between `before` and `behind`, which are words of `specials`.
   SmallSetting(Json config, std::vector<std::string> specials, std::vector<std::string> before,
                std::vector<std::string> behind, int words = 50) {
     Json vocabulary, added = Json::array(), frame = Json::array(), frame_tokens = Json::object();

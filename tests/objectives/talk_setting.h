@@ -29,7 +29,7 @@ class TalkSetting : public SmallSetting {
                       {"initializer_range", 0.3}},
                      {"<unk>", "user", "assistant", "end", "<bos>"}, {"<bos>"}, {}) {}
 
-  // The tokens, and "-" for a label that does not count.
+  // The tokens, with "-" for a label that is ignored.
   std::string words(const TokenIds& ids) const {
     std::string text;
     for (const std::int64_t id : ids) {

@@ -1,4 +1,4 @@
-// Conversations and preferences beside what trl made of them (tests/oracle/training/conversations.py
+// Conversations and preferences, compared with trl's results (tests/oracle/training/conversations.py
 // --goldens).
 #include "base/file.h"
 #include "formats/json.h"
@@ -33,7 +33,7 @@ struct Golden {
     return objective.collate(std::vector<std::int64_t>{0, 1}, {});
   }
 
-  // A step with both examples: its loss, and the length of its gradient.
+  // A step with both examples: its loss, and the norm of its gradient.
   void expect_step(const ObjectiveKind& kind, const Json& wanted) const {
     const std::unique_ptr<Objective> objective = kind.make(setting());
     Trainee trainee = this->trainee(kind);

@@ -1,5 +1,5 @@
-// A directory with a small model whose tokens are letters of words ("a", "##b"), and what an objective needs
-// from it.
+// A directory with a small model whose tokens are letters of words ("a", "##b"), and the inputs of an
+// objective that come from it.
 #pragma once
 
 #include "formats/json.h"

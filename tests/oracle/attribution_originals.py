@@ -22,7 +22,7 @@ from models import head_class
 
 LABELS = {"num_labels": 3, "id2label": {0: "low", 1: "middle", 2: "high"}, "label2id": {"low": 0, "middle": 1, "high": 2}}
 DISTILBERT = {"dim": 36, "n_layers": 3, "n_heads": 3, "hidden_dim": 50, "max_position_embeddings": 90, "initializer_range": 0.3}
-# Behind a slash: which of several of this architecture.
+# After a slash: one of several cases of this architecture.
 SIZES: dict[str, dict[str, Any]] = {
     "BertForMaskedLM": BERT,
     "BertForSequenceClassification": {**BERT, **LABELS},
@@ -59,8 +59,9 @@ SIZES: dict[str, dict[str, Any]] = {
     "ViTForImageClassification": {"hidden_size": 36, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 50,
                                   "image_size": 20, "patch_size": 5, "initializer_range": 0.3, **LABELS},
 }  # fmt: skip
-# Of a stack: its layers, and what makes values of the tokens' vectors; {} is the layer's number, and without it all layers
-# are one. Of a decoder with an encoder also what makes values of the source.
+# For a stack: its layers, and the module that makes values from the tokens' vectors; {} is the layer's index,
+# and without it all layers share one module. For a decoder with an encoder, also the module for values of the
+# source.
 BERT_VALUES = ("{}.encoder.layer.{{}}", "{}.encoder.layer.{{}}.attention.self.value")
 PAIR_VALUES = [("model.encoder.layers.{}", "model.encoder.layers.{}.self_attn.v_proj"),
                ("model.decoder.layers.{}", "model.decoder.layers.{}.self_attn.v_proj", "model.decoder.layers.{}.encoder_attn.v_proj")]  # fmt: skip
@@ -90,7 +91,8 @@ VALUES: dict[str, list[tuple[str, ...]]] = {
 }  # fmt: skip
 TOKENS_FIRST = ("xlnet", "transfo-xl")  # [n, copies, d], where the others have [copies, n, d]
 CAUSAL = ("gpt2", "openai-gpt", "gptj", "gpt_neo", "ctrl", "llama", "qwen3", "gemma2", "transfo-xl")
-# Their attentions are given out as copies of those that the result is made of: those pass through this dropout.
+# Their attentions are returned as copies. The result is computed from the originals, which pass through this
+# dropout.
 COPIED_WEIGHTS = {"xlnet": "transformer.layer.{}.rel_attn.dropout", "transfo-xl": "transformer.layers.{}.dec_attn.dropatt"}
 PAIRED = ("MarianMTModel", "BartForConditionalGeneration", "T5ForConditionalGeneration", "M2M100ForConditionalGeneration")
 Sides = list[torch.Tensor]  # numbers for the tokens of each side
@@ -101,7 +103,7 @@ def make_directory(name: str, seed: int, directory: Path) -> Any:
                                         **SPECIAL)  # fmt: skip
     ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in ("pad", "bos", "eos")}
     if name in PAIRED:
-        # M2M-100 gives padding no position where it has ids, and a position where it has vectors.
+        # M2M-100 gives padding no position if the input is ids, and a position if the input is vectors.
         start = "eos" if name.startswith("M2M") else "pad"
         ids |= {"decoder_start_token_id": ids[f"{start}_token_id"], "forced_eos_token_id": None}
     torch.manual_seed(seed)
@@ -158,13 +160,15 @@ class Original:
             return self.model(pixel_values=patches.permute(0, 3, 1, 4, 2, 5).reshape(-1, 3, count * size, count * size), **more)
         if len(x) > 1:
             return self.model(inputs_embeds=x[0], decoder_inputs_embeds=x[1], use_cache=False, **more)
-        # Transformer-XL hides with float64's least number what it has made float32 of, which has no such number.
+        # Transformer-XL masks with float64's lowest number after a conversion to float32, which does not have
+        # that number.
         wide = mock.patch.object(torch.Tensor, "float", lambda tensor: tensor) if self.kind == "transfo-xl" else nullcontext()
         with wide:
-            return self.model(inputs_embeds=x[0].clone(), **more)  # CTRL scales them where they lie
+            return self.model(inputs_embeds=x[0].clone(), **more)  # CTRL scales them in place
 
     def scores(self, *x: torch.Tensor) -> torch.Tensor:
-        if self.label and self.kind in CAUSAL:  # which find a text's end by its ids, if there are several
+        if self.label and self.kind in CAUSAL:  # these find a text's end by its ids, if there are several
+                                                # texts
             return torch.cat([self.logits(self.run([x[0][i : i + 1]])) for i in range(len(x[0]))])
         return self.logits(self.run(list(x)))
 
@@ -198,7 +202,8 @@ class Original:
 
     def attentions(self, x: Sides) -> tuple[Any, list[list[torch.Tensor]]]:
         """What the model says, and of each kind of attention its weights as they are in the graph: [1, heads, Lq, Lk]."""
-        if getattr(self.model.config, "attention_type", "") == "block_sparse":  # whose blocks are put together as float32
+        if getattr(self.model.config, "attention_type", "") == "block_sparse":  # its blocks are joined as
+                                                                                # float32
             self.model.float()
             out = self.run([side.float() for side in x], output_attentions=True)
             self.model.double()
@@ -264,7 +269,7 @@ class Original:
             width = output.shape[-1]
             if self.kind in ("gpt2", "openai-gpt"):
                 output[:, token, width // 3 * 2 :] = 0
-            elif self.kind == "transfo-xl":  # behind the memory
+            elif self.kind == "transfo-xl":  # after the memory
                 output[len(output) - tokens + token, :, width // 3 * 2 :] = 0
             elif self.kind == "deberta":  # head by head, and the values' bias comes later
                 heads = self.model.config.num_attention_heads
@@ -303,7 +308,7 @@ def ask(name: str, seed: int, pick: random.Random, tokenizer: Any, folder: Path)
     if seed % 2:
         options += ["--toward", piece(), "--instead-of", piece()]
     if name.endswith("/blocks"):
-        words = (words * 4)[:20]  # of more the model cannot read all
+        words = (words * 4)[:20]  # the model cannot read more
     if "MaskedLM" in name or name in ("XLMWithLMHeadModel", "XLNetLMHeadModel"):
         words[pick.randrange(len(words))] = "<mask>"
     if name in PAIRED:

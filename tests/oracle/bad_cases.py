@@ -33,9 +33,9 @@ class BadCase:
     mentions: tuple[str, ...] = ()
     status: int = 1
     stdin: bytes = b""
-    answers: str = ""  # must be in what a success prints
-    may_succeed: bool = False  # fine either way, as long as it ends well
-    file_blocks: int | None = None  # of 512 bytes, that a file may grow to: a disk that is full
+    answers: str = ""  # must be in the output of a success
+    may_succeed: bool = False  # success and an error are both fine
+    file_blocks: int | None = None  # the max size of a file in blocks of 512 bytes: a full disk
 
 
 def container(header: dict[str, Any] | bytes, data: bytes, length: int | None = None) -> bytes:
@@ -56,7 +56,7 @@ class Workshop:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.numbers = itertools.count()
-        # Everything that attend writes goes into `out`, which is empty again before the next case.
+        # Attend writes only into `out`, which is emptied before the next case.
         self.out = root / "out"
         self.out.mkdir()
         self.models = {family: root / "sound" / family for family in ("bert", "gpt2", "marian", "sentences")}
@@ -178,6 +178,6 @@ def sound(w: Workshop) -> Iterator[BadCase]:
 
 def prompts(w: Workshop, family: str) -> Tensors:
     names = ("input_ids", "attention_mask")
-    # A decoder goes on behind the last column, so its prompts are padded in front.
+    # A decoder continues after the last column, so its prompts are padded on the left.
     given = w.prompts if family == "gpt2" else w.inputs[family]
     return {name: given[name] for name in names}

@@ -16,7 +16,7 @@ from models import CASES, SMALL, make_model
 
 MISSING = "missing"
 NONSENSE: list[Any] = [MISSING, -1, 0, 3, 10**12, 2**31 - 1, 2**64, "many", 2.5, -0.5, [3], [], {}, True, None, [["many"]]]
-# What says nothing of the model, or of what is not asked for here.
+# Fields that do not describe the model, or only outputs that are not requested here.
 IDLE = ("transformers_version", "dtype", "use_cache", "id2label", "label2id", "_name_or_path")
 
 
@@ -47,7 +47,7 @@ def spoil_tensor(name: str, kind: str) -> Callable[[Path], None]:
 
 
 def family_cases(w: Workshop, seed: int = 0) -> Iterator[BadCase]:
-    # Pairs of two models of their own kinds are made from directories, and have no case here.
+    # Pairs of two separate models are made from directories, and have no case here.
     for family in [family for family in LAYOUTS if any(case.family == family for case in CASES.values())]:
         draw = random.Random(f"{family} {seed}")
         case = draw.choice([name for name, case in CASES.items() if case.family == family])
@@ -59,12 +59,12 @@ def family_cases(w: Workshop, seed: int = 0) -> Iterator[BadCase]:
         for field, sound in json.loads((directory / "config.json").read_text()).items():
             if field in IDLE:
                 continue
-            # Without architectures the model has another head, of which the inputs know nothing.
+            # Without architectures the model has another head, which the inputs do not fit.
             usual = [MISSING, []] if field == "architectures" else []
             value = draw.choice([v for v in NONSENSE if v != sound and v not in usual])
             arguments = w.forward(w.model(case, spoil_field(field, value)), inputs)
             said = f"{field}|model.safetensors"
-            if value == MISSING:  # another of its names, or what is made of its default
+            if value == MISSING:  # another of its names, or a value derived from its default
                 said += "|config.json"
             if "position" in field:  # sinusoids have no weights: the text is then too long
                 said += "|position"

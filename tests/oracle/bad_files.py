@@ -153,7 +153,7 @@ SIZES = {
     "marian": ["vocab_size", "d_model", "encoder_layers", "encoder_attention_heads", "encoder_ffn_dim",
                "decoder_layers", "decoder_attention_heads", "decoder_ffn_dim", "max_position_embeddings"],
 }  # fmt: skip
-FIELDS: list[tuple[str, str, list[Any]]] = [  # family, field, nonsense
+FIELDS: list[tuple[str, str, list[Any]]] = [  # family, field, invalid values
     ("bert", "layer_norm_eps", ["small", -1.0, [1e-12], True]),
     ("bert", "hidden_dropout_prob", [1.5, -0.1, "none"]),
     ("bert", "attention_probs_dropout_prob", [2, {}]),
@@ -177,7 +177,7 @@ FIELDS: list[tuple[str, str, list[Any]]] = [  # family, field, nonsense
     ("marian", "decoder_start_token_id", [10**6, -3, "<pad>"]),
     ("marian", "pad_token_id", [10**6, -3, "<pad>"]),
 ]
-# Not nonsense in themselves: attend may do with them, or say that it does not.
+# Valid by themselves: attend may support them, or reject them with an error.
 HARMLESS = [("bert", "problem_type"), ("bert", "id2label"), ("bert", "pad_token_id"), ("bert", "architectures")]
 
 
@@ -186,10 +186,10 @@ def config_cases(w: Workshop) -> Iterator[BadCase]:
         for field in fields:
             for value in (-1, 0, 10**12, 2**64, "many", 2.5, [3], True):
                 model = w.set_field(family, **{field: value})
-                # No layers at all can be told from the weights only.
+                # Only the weights show that there are no layers at all.
                 where = ("config.json", field) if value != 0 else (f"config.json|{WEIGHTS}",)
                 yield BadCase(f"{family} {field} {json.dumps(value)}", w.forward(model, w.inputs[family]), where)
-            # In the range of a size, so that the weights decide; memory must not be taken before that.
+            # In the range of a size, so that the weights decide; memory must not be allocated before that.
             model = w.set_field(family, **{field: 2**31 - 1})
             endless = (family, field) == ("marian", "max_position_embeddings")  # sinusoids have no weights
             arguments = w.forward(model, w.inputs[family])
@@ -197,7 +197,7 @@ def config_cases(w: Workshop) -> Iterator[BadCase]:
     for family, field, values in FIELDS:
         for value in values:
             inputs = w.inputs[family]
-            if field == "decoder_start_token_id":  # where it is needed: the decoder's inputs made from labels
+            if field == "decoder_start_token_id":  # needed if the decoder's inputs are made from labels
                 inputs = {name: tensor for name, tensor in inputs.items() if not name.startswith("decoder_")}
             arguments = w.forward(w.set_field(family, **{field: value}), inputs)
             harmless = (family, field) in HARMLESS and value not in (["BertForFortuneTelling"], [3])
@@ -223,7 +223,8 @@ def config_cases(w: Workshop) -> Iterator[BadCase]:
         "not a number": (lambda b: b.replace(b'"layer_norm_eps": 1e-12', b'"layer_norm_eps": NaN'), False),
         "infinite": (lambda b: b.replace(b'"layer_norm_eps": 1e-12', b'"layer_norm_eps": 1e999'), False),
         "something after its end": (lambda b: b + b"}", False),
-        "a field twice": (lambda b: b.replace(b"{", b'{"hidden_size": 24,', 1), True),  # the last may count
+        "a field twice": (lambda b: b.replace(b"{", b'{"hidden_size": 24,', 1), True),  # the last one may
+                                                                                        # count
     }
     for name, (change, harmless) in contents.items():
         model = w.model("bert", spoil_bytes("config.json", change))

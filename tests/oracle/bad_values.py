@@ -120,9 +120,9 @@ def generation_cases(w: Workshop) -> Iterator[BadCase]:
             if name in ("length_penalty", "early_stopping"):
                 others["num_beams"] = 2
             arguments = w.generate(w.models["gpt2"], prompts(w, "gpt2"), others | {name: value})
-            # A negative count may be read as "none". Of 1000 tokens there are as many as the model can hold.
+            # A negative count may mean "none". A count of 1000 tokens is limited by the model's maximum.
             relaxed = (name in unharmed and isinstance(value, int)) or value == 1000
-            # Too many tokens are told from the model as well as from the settings.
+            # Both the model and the settings limit the number of tokens.
             mentions = (f"generation.json|{INPUTS}|config.json", f"{name}|position")
             yield BadCase(f"{name} {value}", arguments, mentions, may_succeed=relaxed)
     for name, content in {"empty": b"", "no JSON": b"num_beams: 3", "a list": b"[]"}.items():
@@ -157,9 +157,10 @@ def text_cases(w: Workshop) -> Iterator[BadCase]:
     for verb in ("translate", "generate"):
         yield BadCase(f"{verb} over the length limit", [*verbs[verb], LONG], ("40",))
         yield BadCase(f"{verb} a line over the length limit", verbs[verb], ("40",), stdin=LONG.encode() + b"\n")
-    # Sentence encoders cut: sentence_bert_config.json says where.
+    # Sentence encoders truncate, at the length in sentence_bert_config.json.
     yield BadCase("embed a long text", verbs["embed"], ("",), status=0, stdin=LONG.encode() + b"\n")
-    # With --json, a line that cannot be used is answered on its own line, and the others are not held up; the status tells.
+    # With --json, a bad line gets its own output line, and the others are not affected; the exit status shows
+    # it.
     detokenize = ["detokenize", w.models["gpt2"], "--json"]
     lines = {"no JSON": b"5 6\n", "a list": b"[5, 6]\n", "text for ids": b'{"ids": "5"}\n', "id too large":
              b'{"ids": [100000]}\n', "id negative": b'{"ids": [-1]}\n', "id of 2^40": b'{"ids": [1099511627776]}\n',
@@ -208,7 +209,7 @@ def training_cases(w: Workshop) -> Iterator[BadCase]:
     yield BadCase("tokenizer of invalid UTF-8", learn(latin), ("latin.txt", "3"))
     yield BadCase("tokenizer on a full disk", learn(w.text), ("tokenizer",), file_blocks=1)
     for size in ("0", "-5", "many", "3"):
-        # Three are too few for the bytes; the others no sizes at all, which the call itself shows.
+        # Three are too few for the bytes; the others are not sizes, which the call itself detects.
         status = 1 if size == "3" else 2
         yield BadCase(f"tokenizer of {size} tokens", learn(w.text, size=size), ("vocab",), status)
 

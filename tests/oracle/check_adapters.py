@@ -44,8 +44,8 @@ class AdapterCase:
     kind: type = peft.LoraConfig
     layout: str = "right"
     generates: bool = False
-    labelled: bool = True  # does PEFT's model take labels?
-    refused: str = field(default="")  # a part of the message, where attend has to refuse
+    labelled: bool = True  # whether PEFT's model takes labels
+    refused: str = field(default="")  # a part of the message, if attend must reject the adapter
 
 
 BERT_ALL = ["query", "key", "value", "attention.output.dense", "intermediate.dense"]
@@ -92,7 +92,7 @@ CASES = {
         "gpt2-sequence-classification", {"target_modules": ["c_fc", "wte"], "modules_to_save": ["score"], "r": 2}
     ),
     "gpt2-norms": AdapterCase("gpt2", {"target_modules": ["c_attn"], "modules_to_save": ["ln_f", "ln_1"], "bias": "all"}),
-    # A saved module has a matrix of its own, also where the original's is tied to another.
+    # A saved module has its own matrix, even if the original's is tied to another.
     "gpt2-words": AdapterCase("gpt2", {"target_modules": ["c_attn"], "modules_to_save": ["wte"]}, generates=True),
     "gpt2-new-words": AdapterCase("gpt2", {"target_modules": ["c_attn"], "modules_to_save": ["wte", "lm_head"], "bias": "lora_only"}, generates=True),
     "gpt2-words-head": AdapterCase("gpt2", {"target_modules": ["c_attn"], "modules_to_save": ["lm_head"]}, generates=True),
@@ -111,7 +111,7 @@ CASES = {
     "qwen2-moe-ia3": AdapterCase("qwen2-moe", {"target_modules": ["k_proj", "down_proj"], "feedforward_modules": ["down_proj"]}, peft.IA3Config),
     "gpt-oss": AdapterCase("gpt-oss", {"target_modules": ["q_proj", "v_proj"]}, generates=True),
     "qwen3-words": AdapterCase("qwen3", {"target_modules": ["v_proj"], "modules_to_save": ["k_proj"]}, generates=True),
-    # All texts as long: transformers turns by the longest of a batch (docs/models.md).
+    # All texts have the same length: transformers rotates by the longest of a batch (docs/models.md).
     "phi3": AdapterCase("phi3", {"target_modules": ["qkv_proj", "gate_up_proj"]}, layout="plain"),
     "gemma3": AdapterCase("gemma3", {"target_modules": ["q_proj", "k_proj", "o_proj", "gate_proj"], "use_dora": True}, generates=True),
     "granite": AdapterCase("granite", {"task_type": "CAUSAL_LM", "r": 3}, generates=True),
@@ -141,8 +141,8 @@ CASES = {
     "gpt2-prefix": AdapterCase("gpt2", {"task_type": "CAUSAL_LM", "num_virtual_tokens": 7}, peft.PrefixTuningConfig, generates=True),
     "gpt2-prefix-projected": AdapterCase("gpt2", {"task_type": "CAUSAL_LM", "num_virtual_tokens": 3, "prefix_projection": True, "encoder_hidden_size": 9}, peft.PrefixTuningConfig, layout="left", labelled=False, generates=True),
     "gptj-prefix": AdapterCase("gptj", {"task_type": "CAUSAL_LM", "num_virtual_tokens": 2}, peft.PrefixTuningConfig, generates=True),
-    # In generate() PEFT has a decoder with an encoder count its positions without the prefix, and hides so many of the
-    # last tokens from each, so these two are compared in forward() alone.
+    # In generate(), PEFT counts the positions of a decoder with an encoder without the prefix, and masks as
+    # many of each text's last tokens as the prefix has rows. So these two are compared only in forward().
     "bart-prefix": AdapterCase("bart", {"task_type": "SEQ_2_SEQ_LM", "num_virtual_tokens": 3}, peft.PrefixTuningConfig),
     "t5-prefix": AdapterCase("t5", {"task_type": "SEQ_2_SEQ_LM", "num_virtual_tokens": 4}, peft.PrefixTuningConfig),
     "bert-answers": AdapterCase("bert-question-answering", {"task_type": "QUESTION_ANS", "use_rslora": True}),
@@ -168,7 +168,8 @@ def make_adapter(case: AdapterCase, model: Any, seed: int, directory: Path) -> A
         warnings.simplefilter("ignore")
         adapted = peft.get_peft_model(model, case.kind(**case.settings))
         generator = torch.Generator().manual_seed(seed)
-        for name, parameter in adapted.named_parameters():  # B is zero at first, and trained biases as they were
+        for name, parameter in adapted.named_parameters():  # B is initially zero, and trained biases are
+                                                            # unchanged
             if "magnitude" in name or "ia3" in name:
                 nn.init.uniform_(parameter, 0.5, 1.5, generator=generator)
             elif "lora_" in name or parameter.requires_grad:
@@ -272,7 +273,7 @@ def inputs_of(case: AdapterCase, original: Original, seed: int) -> Tensors:
 def make_exact(base: Path, adapter: Path, adapted: Any) -> Any:
     """PEFT's model of these files in float64."""
     dtype = double_of(json.loads((base / "config.json").read_text())["model_type"])
-    if adapted.peft_config["default"].is_prompt_learning:  # which PEFT does not load to go on learning
+    if adapted.peft_config["default"].is_prompt_learning:  # PEFT does not load it for further training
         return copy.deepcopy(adapted).to(dtype)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

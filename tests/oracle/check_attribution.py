@@ -28,9 +28,9 @@ from attribution_originals import SIZES, VALUES, Original, Sides, ask, baseline_
 from common import Attend, AttendFailed, Table
 from models import head_class
 
-LIMIT = 1e-4  # of a number, relative to the method's largest
+LIMIT = 1e-4  # of a score, relative to the method's largest
 COMPLETE = 0.01  # of the score's change, with 50 steps
-MANY_STEPS = 3000  # where 50 are not enough, which Captum finds as well
+MANY_STEPS = 3000  # if 50 are not enough, also by Captum
 ALL = ["gradient-input", "integrated-gradients", "occlusion", "value-zeroing", "rollout", "gradient-rollout"]
 
 
@@ -51,7 +51,7 @@ def value_zeroing(original: Original, x: Sides) -> Sides:
         source, rows = source + rows @ (other / sums), rows @ (own / sums)
     first = source if len(x) > 1 else rows
     for number in reversed(range(original.layers(0))):
-        own = shares(0, number, 1, n)[:n]  # BigBird's blocks may go on behind the text
+        own = shares(0, number, 1, n)[:n]  # BigBird's blocks may extend beyond the text
         first = first @ (own / own.sum(1, keepdim=True))
     return [first, rows] if len(x) > 1 else [first]
 
@@ -90,7 +90,8 @@ def gradient_rollout(original: Original, x: Sides) -> Sides | None:
     score = original.pick(original.logits(out)).sum()
     flat = [layer for kind in kinds for layer in kind]
     found = torch.autograd.grad(score, flat, allow_unused=True)
-    if all(gradient is None for gradient in found):  # as BigBird's of blocks, which are put together for whoever asks
+    if all(gradient is None for gradient in found):  # as for BigBird's blocks, whose attentions are assembled
+                                                     # only for output
         return None
     gradients = iter(found)
 
@@ -214,7 +215,7 @@ def check(attend: Attend, name: str, seed: int) -> tuple[str, dict[str, float], 
                 if gap > COMPLETE:
                     finer = explained("integrated-gradients", "--steps", str(MANY_STEPS))["attributions"][0]["methods"][0]
                     options += ["--steps", str(MANY_STEPS)]
-                    # Where what speaks for it and what speaks against it cancel, of both.
+                    # If positive and negative scores cancel, relative to both.
                     both = sum(abs(score) for side in finer["sides"] for score in side["scores"])
                     gap = abs(finer["completeness"]["gap"]) / max(both, abs(complete["score"] - complete["baseline"]))
                 if gap > COMPLETE:

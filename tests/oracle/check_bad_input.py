@@ -32,7 +32,7 @@ from common import Table
 
 SECONDS = 20
 ADDRESS_SPACE = 8 << 30  # bytes
-LONGEST_LINE = 600  # characters; more is not clear
+LONGEST_LINE = 600  # characters; a longer line is not clear
 MAKERS: dict[str, Callable[..., Iterator[BadCase]]] = {
     "sound": sound,
     "weights": weight_cases,
@@ -59,10 +59,10 @@ class Outcome:
     status: int | None  # None: it took too long; negative: killed by a signal
     stdout: str
     stderr: str
-    left: list[str]  # files where results go
+    left: list[str]  # files left in the output folder
 
 
-# A shell sets the limits: cheaper than to do it in a forked Python.
+# A shell sets the limits, because that is cheaper than a forked Python.
 LIMITED = 'ulimit -v "$1"; ulimit -c 0; ulimit -f "$2"; shift 2; exec "$@"'
 
 
@@ -72,7 +72,7 @@ def run(program: Path, case: BadCase, out: Path, environment: dict[str, str] | N
     blocks = "unlimited" if case.file_blocks is None else str(case.file_blocks)
     shell = ["sh", "-c", LIMITED, "sh", str(ADDRESS_SPACE >> 10), blocks]
     try:
-        # SIGXFSZ stays ignored, as Python has it: a write over the limit then fails, as on a full disk.
+        # SIGXFSZ stays ignored, Python's default: then a write over the limit fails, as on a full disk.
         done = subprocess.run([*shell, str(program), *map(str, case.arguments)], input=case.stdin, capture_output=True,
                               timeout=SECONDS, restore_signals=False, env=os.environ | (environment or {}))  # fmt: skip
         status, stdout, stderr = done.returncode, done.stdout, done.stderr
@@ -127,7 +127,7 @@ def check(program: Path, kinds: Sequence[str], seed: int, only: str, verbose: bo
     return table
 
 
-# Programs in attend's place. ANSWER and STATUS are what a good attend would say to the case at hand.
+# Programs in attend's place. ANSWER and STATUS are the correct output and exit status for the case.
 GOOD = 'echo "$ANSWER" >&2\necho "$RESULT"\nexit $STATUS\n'
 BAD = {
     "crashes": "kill -SEGV $$\n",
@@ -175,7 +175,7 @@ def expected_to_pass(title: str, cases: list[BadCase]) -> list[BadCase]:
     if title == "does nothing":
         return [c for c in cases if (c.status == 0 or c.may_succeed) and not c.answers]
     sound = [c for c in cases if c.status == 0 and not c.answers]
-    if title == "says little":  # enough where nothing is to be named
+    if title == "says little":  # enough if nothing needs to be named
         return sound + [c for c in cases if c.status != 0 and not any(c.mentions)]
     if title == "talks":  # a wrong call may be answered in several lines
         return sound + [c for c in cases if c.status == 2]

@@ -23,7 +23,7 @@ import transformers
 from check_scoring import make_directory, texts_of
 from common import Attend, AttendFailed, Table
 
-# Written here, each after the manner of a well-known family of chat models.
+# Written here, each in the style of a well-known family of chat models.
 TEMPLATES = {
     "chatml": "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + "
     "'<|im_end|>' + '\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",

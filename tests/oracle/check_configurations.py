@@ -39,7 +39,7 @@ GENERATES = ("LMHeadModel", "ForCausalLM", "ForConditionalGeneration", "MTModel"
 
 @dataclass
 class Tally:
-    gradients: bool = True  # are they compared too?
+    gradients: bool = True  # whether they are also compared
     cases: int = 0
     without_original: collections.Counter[str] = field(default_factory=collections.Counter)
     failed: collections.Counter[str] = field(default_factory=collections.Counter)
@@ -77,7 +77,8 @@ def beside(model: Any, inputs: Tensors, draw: Draw, generator: torch.Generator) 
     if "position_ids" in taken and not is_paired(config) and not by_choice and draw.random() < 0.3:
         shape, places = (draw.choice([1, rows]), length), getattr(config, "max_position_embeddings", 20)
         positions = torch.randint(0, places, shape, generator=generator)
-        if "attention_mask" not in inputs:  # some originals take what does not count on for another text
+        if "attention_mask" not in inputs:  # some originals interpret positions that do not increase by one
+                                            # as another text
             positions = torch.arange(length).expand(shape) + draw.randint(0, places - length)
         more["position_ids"] = positions.contiguous()
     if config.model_type == "xlnet" and "attention_mask" in inputs and draw.random() < 0.2:
@@ -248,7 +249,7 @@ def check_sentences(attend: Attend, seeds: range, tally: Tally, verbose: bool) -
                 try:
                     got = attend.embed(directory, texts)
                     differs = got.shape != vectors.shape or relative_error(got, vectors) > VALUE_LIMIT
-                    if differs and got.shape == vectors.shape:  # unless ours are nearer to the truth
+                    if differs and got.shape == vectors.shape:  # unless ours are nearer to the exact values
                         true = expected_of_texts(directory, texts, double_of(family))
                         differs = relative_error(got.double(), true) > min(VALUE_LIMIT, relative_error(vectors.double(), true))
                     if differs:

@@ -38,7 +38,7 @@ NEW_TOKENS = 10
 GOLDENS = [("marian", "int8"), ("m2m-100", "int16"), ("bart", "bfloat16"), ("t5-gated", "int8_float16"), ("gpt2", "int8_bfloat16"),
            ("bert", "float16")]  # fmt: skip
 LIMITS = {"float32": 1e-5}
-# What the original stores and computes anew.
+# Tensors that the original stores and computes again.
 COMPUTED = ("embed_positions.weight", "embed_positions.weights")
 
 
@@ -68,7 +68,7 @@ def check_numbers(attend: Attend, directory: Path, original: Path, to: Path) -> 
     for name in ours.keys() & theirs.keys():
         got, wanted = ours[name], theirs[name]
         if name.endswith("embed_positions.weight") and family_of(original) == "bart":
-            got, wanted = got[2:], wanted[2:]  # two rows that nobody reads
+            got, wanted = got[2:], wanted[2:]  # two rows that are never read
         if not torch.equal(got, wanted):
             found.append(f"{name} differs")
     return found

@@ -29,7 +29,8 @@ from models import load_model, randomize
 
 DATA = Path(__file__).parents[1] / "data" / "foreign"
 CASES = ["bert", "gpt2", "t5", "gpt_oss"]
-Written = tuple[Tensors, torch.Tensor]  # what is stored, by what follows the module's name; the matrix [out, in]
+Written = tuple[Tensors, torch.Tensor]  # the stored tensors, by the suffix after the module's name; the
+                                        # matrix [out, in]
 
 
 def words(integers: torch.Tensor, bits: int, order: list[int] | None = None) -> torch.Tensor:
@@ -93,7 +94,7 @@ def gptq(g: torch.Generator, out: int, inputs: int, bits: int, group: int, symme
     size = inputs if group < 0 else group
     groups = -(-inputs // size)
     integers = draw(g, 2**bits, inputs, out)
-    # Zero is left out: what version 1 makes of it has differed over time.
+    # Zero is left out: its meaning in version 1 has changed over time.
     zeros = torch.full((groups, out), 2 ** (bits - 1)) if symmetric else 1 + draw(g, 2**bits - 1, groups, out)
     scale = scales(g, inputs, bits, groups, out)
     index = torch.arange(inputs) // size

@@ -111,7 +111,7 @@ def check(attend: Attend, name: str, seed: int) -> tuple[dict[str, Any], int, in
         form, grammar, judge = random_form(pick)
         end = tokenizer.eos_token_id
         info = xgrammar.TokenizerInfo.from_huggingface(tokenizer, vocab_size=len(tokenizer), stop_token_ids=[end])
-        # Its cache reads grammars again as it prints them, wrongly where "ß" stands before "e" (\xdfe).
+        # Its cache parses grammars again from its own output, which is wrong if "ß" comes before "e" (\xdfe).
         compiled = xgrammar.GrammarCompiler(info, cache_enabled=False).compile_grammar(grammar)
         settings = {"max_new_tokens": pick.choice([20, 40]), "num_beams": pick.choice([1, 1, 3]), "eos_token_id": end}
         encoded = [tokenizer(text, return_tensors="pt").input_ids for text in texts_of(pick, 4, 3)]

@@ -36,12 +36,12 @@ BEAMS = [2, 3, 4, 5]
 LENGTH_PENALTIES = [0.6, 1.0, 2.0, -0.5]
 EARLY_STOPPING = [True, False, "never"]
 REMEMBERING = ("xlnet", "transfo-xl")
-REREAD = ("xlm", *REMEMBERING)  # whose texts have no cache of keys and values
-WITHOUT_CACHE = ("openai-gpt",)  # whose original fails where it is guided
-MORE_PROMPTS = 10  # how often other prompts are drawn before the case counts as failed
+REREAD = ("xlm", *REMEMBERING)  # texts without a KV cache
+WITHOUT_CACHE = ("openai-gpt",)  # the original fails with guidance
+MORE_PROMPTS = 10  # attempts with other prompts before the case counts as failed
 
 
-# Cases to take in turn, and weights that keep a random model from saying one token for ever.
+# Cases to run in turn, and weights that keep a random model from repeating one token forever.
 GENERATORS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "gpt2": (["gpt2", "gpt2-untied", "gpt2-inverse-layer"], {"embedding": 0.5, "gain": 3.0}),
     "marian": (
@@ -68,7 +68,7 @@ GENERATORS: dict[str, tuple[list[str], dict[str, Any]]] = {
         }.items()
     },
     "bart": (["bart", "bart-scaled"], {"embedding": 0.5, "gain": 0.5, "bias": 0.05, "mixing": True}),
-    # The tied head makes little of a hidden state, which larger embeddings bring back to size.
+    # The tied head makes hidden states small; larger embeddings compensate.
     "t5": (["t5-gated", "t5"], {"embedding": 1.0, "gain": 1.0, "mixing": True}),
     "xlnet": (["xlnet", "xlnet-without-memory", "xlnet-short-memory"], {"embedding": 0.5, "gain": 2.0, "mixing": True}),
     "xlm": (["xlm-with-lmhead-model", "xlm-causal"], {"embedding": 0.5, "gain": 2.0, "mixing": True}),
@@ -120,14 +120,14 @@ def make_prompts(config: PretrainedConfig, seed: int, rows: int, longest: int = 
     if config.model_type == "vision-encoder-decoder":
         images = InputMaker(config.encoder, torch.Generator().manual_seed(seed), "plain").images()["pixel_values"]
         return {"pixel_values": images[:rows].contiguous()}
-    config = getattr(config, "encoder", config)  # of a model of two, what reads
+    config = getattr(config, "encoder", config)  # the encoder of a pair of models
     layout = "right" if paired else "plain" if config.model_type in ("openai-gpt", "ctrl", "xlm", "transfo-xl") else "left"
     maker = InputMaker(config, torch.Generator().manual_seed(seed), layout)
     mask = maker.mask(rows, longest, maker.layout)
     ids = maker.integers(2, config.vocab_size - 1, tuple(mask.shape))
     ids = ids.masked_fill(ids == (config.pad_token_id or 0), 3)
     inputs = {"input_ids": ids.masked_fill(mask == 0, config.pad_token_id or 0), "attention_mask": mask}
-    known = config.model_type != "transfo-xl"  # which does not know masks
+    known = config.model_type != "transfo-xl"  # which does not take masks
     return inputs if rows > 1 and known else {"input_ids": ids}  # one row alone: no mask
 
 
@@ -152,7 +152,7 @@ def all_settings(config: PretrainedConfig, seed: int, beams: int) -> Iterator[Se
     """Greedy search in its variations, then `beams` of the combinations of beam settings."""
     pick = random.Random(seed)
     ids = range(2, config.vocab_size - 1)
-    padding = {} if config.pad_token_id is not None else {"pad_token_id": 0}  # GPT-2 has none of its own
+    padding = {} if config.pad_token_id is not None else {"pad_token_id": 0}  # GPT-2 has no padding token
     own = [] if config.eos_token_id is None else [config.eos_token_id]
     several = {"eos_token_id": [*own, *pick.sample(ids, config.vocab_size // 15)]}
     processors: list[Settings] = [
@@ -161,7 +161,7 @@ def all_settings(config: PretrainedConfig, seed: int, beams: int) -> Iterator[Se
         {"bad_words_ids": [pick.sample(ids, 1), pick.sample(ids, 1), pick.sample(ids, 2), pick.sample(ids, 2)]},
         several,
     ]
-    if config.model_type not in ("xlnet", "transfo-xl"):  # which say that a text has at most -1 tokens
+    if config.model_type not in ("xlnet", "transfo-xl"):  # their maximum is -1 tokens
         yield {}  # the default: 20 new tokens
     yield {"max_new_tokens": 20, **padding}
     yield {"max_length": 17, **padding}
@@ -204,21 +204,22 @@ def special_settings(config: PretrainedConfig, seed: int) -> Iterator[Settings]:
         {"remove_invalid_values": True, "renormalize_logits": True, "min_new_tokens": 4, **several},
     ]
     length = {"max_new_tokens": 16, **padding}
-    # With beams the original takes the tokens of one row's source for another row.
+    # With beams the original uses the tokens of one row's source for another row.
     greedy: list[Settings] = [{"encoder_repetition_penalty": 1.4}, {"encoder_repetition_penalty": 0.6}]
     for processor in processors + greedy:
         yield length | processor
     together: Settings = {}
     for processor in pick.sample(processors, 3):
         together |= processor
-    if "encoder_no_repeat_ngram_size" in together:  # it rules out ends, of which the decay then makes NaN
+    if "encoder_no_repeat_ngram_size" in together:  # it excludes end tokens, which the decay then turns into
+                                                    # NaN
         together.pop("exponential_decay_length_penalty", None)
     yield length | together
     yield length | several | {"prompt_lookup_num_tokens": pick.randint(1, 6)}
     yield length | {"prompt_lookup_num_tokens": 4, "no_repeat_ngram_size": 3, "output_scores": True}
     yield length | several | {"output_scores": True, "repetition_penalty": 1.2}
     yield length | several | {"output_scores": True, "num_beams": 3, "num_return_sequences": 2}
-    # Of ends that are ruled out (here by a forced one) the decay makes NaN in the original.
+    # In the original, the decay turns excluded end tokens (here by a forced token) into NaN.
     sound = [p for p in processors if not ("exponential_decay_length_penalty" in p and not decaying)]
     for watermark in watermarks(pick):
         yield length | several | {"watermarking_config": watermark} | pick.choice([{}, *sound])
@@ -233,14 +234,14 @@ def special_settings(config: PretrainedConfig, seed: int) -> Iterator[Settings]:
         settings |= {"num_return_sequences": pick.randint(1, groups * size)}
         yield length | several | settings
         yield length | several | settings | pick.choice(sound)
-    remembers = config.model_type in REMEMBERING  # a token of the prompt otherwise than one that was said
+    remembers = config.model_type in REMEMBERING  # a token of the prompt differently from a generated one
     for beams in () if remembers else (1, 1, pick.choice(BEAMS)):
         settings = {"return_alternatives": True, "num_return_sequences": pick.randint(2, 7), "num_beams": beams}
         yield length | several | settings | pick.choice([{}, {"repetition_penalty": 1.3}])
     if config.model_type not in REREAD:
         yield length | several | {"output_attentions": True, "output_hidden_states": True}
-        # Padding within a text is no place to M2M-100 where a text is read anew, as contrastive_search.py does, and
-        # one behind a cache: so it says none.
+        # M2M-100 gives padding within a text no position if the text is read again, as contrastive_search.py
+        # does, but a position after cached tokens. So it must not generate padding.
         no_padding = {"bad_words_ids": [[config.pad_token_id]]} if config.model_type == "m2m_100" else {}
         for alpha, k in ((0.6, 4), (0.3, 2), (0.9, 7)):
             yield length | several | {"penalty_alpha": alpha, "top_k": k} | no_padding
@@ -297,7 +298,7 @@ def stable_case(float32: Original, float64: Original, settings: Settings, seed: 
         except RuntimeError as error:
             if "without overflow" not in str(error):
                 raise
-            continue  # the lowest float64, in the place of -inf, as a beam's score, which is float32
+            continue  # the lowest float64 instead of -inf, as a beam's score, which is float32
         if torch.equal(wanted["sequences"], more_exact["sequences"]):
             return inputs, wanted
     raise RuntimeError(f"no prompts found for which rounding does not decide: {settings}")

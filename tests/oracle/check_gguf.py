@@ -39,7 +39,7 @@ CASES = ["gpt2", "gpt2-untied", "gptj", "bert", "bert-cased", "t5", "t5-gated", 
 TEXTS = ["the lamp is on the table", "Über den Dächern, don't you think so?", "12 boats & 345 gulls", " two  spaces ",
          "<|endoftext|>a<pad> </s>[MASK] [SEP]", "漢字かな", "", "crème brûlée №5"]  # fmt: skip
 SCALES = {Type.Q4_K: [0, 2], Type.Q5_K: [0, 2], Type.Q6_K: [208], Type.Q2_K: [80, 82], Type.Q3_K: [108], Type.IQ4_NL: [0],
-          Type.IQ4_XS: [0]}  # where a block has its float16
+          Type.IQ4_XS: [0]}  # the positions of a block's float16
 
 
 def quantize(rng: np.random.Generator, numbers: np.ndarray, kind: Type) -> np.ndarray:
@@ -77,7 +77,7 @@ def make_tokenizer(case: str, directory: Path) -> Any:
 def make_config(case: str, vocabulary: int, width: int, layers: int) -> Any:
     if case in gguf_decoders.CASES:
         return gguf_decoders.make_config(case, vocabulary, width, layers)
-    # Heads as wide as a quarter; feed-forward layers of another width; both a multiple of a block.
+    # Heads of a quarter of the width; feed-forward layers of another width; both a multiple of a block.
     gpt = dict(vocab_size=vocabulary, n_embd=width, n_layer=layers, n_head=4, n_positions=48, n_inner=2 * width,
                bos_token_id=0, eos_token_id=0, tie_word_embeddings=case == "gpt2")  # fmt: skip
     if case in ("gpt2", "gpt2-untied"):
@@ -351,9 +351,10 @@ def check_tokens(attend: Attend, path: Path, original: Path) -> list[str]:
 
 def check_own_reader(case: str, path: Path, original: Path) -> list[str]:
     """What transformers makes of the file is what we take for the original."""
-    if case not in ("gpt2", "t5-gated"):  # of T5 it reads as many layers of the decoder as of the encoder
+    if case not in ("gpt2", "t5-gated"):  # for T5 it reads the same number of decoder layers as encoder
+                                          # layers
         return []
-    model = load_model(original)  # whose config counts: of the file's, transformers reads but a part
+    model = load_model(original)  # its config is used, because transformers reads only a part of the file's
     read = type(model).from_pretrained(path.parent, gguf_file=path.name, config=model.config)
     ours = model.state_dict()
     return [f"transformers reads another {name}" for name, tensor in read.state_dict().items()

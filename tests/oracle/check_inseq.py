@@ -29,7 +29,7 @@ from check_scoring import WORDS
 from common import Attend, AttendFailed, Table
 from models import head_class
 
-LIMIT = 1e-4  # of a number, relative to the method's largest
+LIMIT = 1e-4  # of a score, relative to the method's largest
 NAMES = ["GPT2LMHeadModel", "GPTNeoForCausalLM", "T5ForConditionalGeneration", "BartForConditionalGeneration", "MarianMTModel"]
 METHODS = {"gradient-input": "input_x_gradient", "integrated-gradients": "integrated_gradients"}
 Sides = list[torch.Tensor]
@@ -94,17 +94,19 @@ def check(attend: Attend, name: str, seed: int) -> tuple[dict[str, float], int, 
                 attend.run("explain", directory, whole, "--place", str(place), "--toward",
                            tokenizer.convert_ids_to_tokens(ids[place + 1]), *explain)  # fmt: skip
                 (result,) = json.loads(file.read_text())["attributions"]
-                # Of "a" and " a" the likelier one is meant.
+                # Means the likelier one of "a" and " a".
                 ours.append(result if result["toward_id"] == ids[place + 1] else None)
         errors: dict[str, float] = {}
         wrong = []
         for number, method in enumerate(METHODS):
             written = theirs(directory, method, tokenizer, source, text if paired else whole)
-            for result, sides in zip(ours, written, strict=False):  # theirs also says what the end of a target is made of
+            for result, sides in zip(ours, written, strict=False):  # theirs also has the attribution of a
+                                                                    # target's end
                 if result is None:
                     continue
                 found = [torch.tensor(side["scores"], dtype=torch.float64) for side in result["methods"][number]["sides"]]
-                known = int(result["place"]) + 1  # of the text that is written: what comes later has no part in it
+                known = int(result["place"]) + 1  # tokens of the text before the predicted one; later ones
+                                                  # have no effect
                 wanted = [*sides[:-1], torch.cat([sides[-1][:known], torch.zeros(len(found[-1]) - known)])]
                 if [len(side) for side in found] != [len(side) for side in wanted]:
                     wrong.append(f"{method}: inseq reads other tokens")

@@ -75,7 +75,7 @@ def batch_inputs(maker: InputMaker, rows: int, longest: int) -> Tensors:
         return {f"{prefix}input_ids": ids, f"{prefix}attention_mask": mask}
 
     if config.is_encoder_decoder and config.architectures[0].endswith("ForSequenceClassification"):
-        source = part("")  # the decoder reads the same, and is scored where a text ends
+        source = part("")  # the decoder reads the same, and is scored at the end of a text
         ends = maker.make_decoder_inputs(source["input_ids"], source["attention_mask"])["input_ids"]
         return source | {"input_ids": ends}
     return part("") | (part("decoder_") if is_paired(config) else {})
@@ -130,7 +130,7 @@ def check_batch(attend: Runner, names: list[str], seeds: range, rows: int = 64, 
                         single = alone(inputs, row)
                         got = attend.forward(directory, single, states=False)[output][0]
                         wanted = together[output][row]
-                        count = got.shape[0]  # of positions; scores of a sentence are as many already
+                        count = got.shape[0]  # number of positions; scores of a sentence already have it
                         wanted = wanted[-count:] if padded_side(config) == "left" else wanted[:count]
                         error = max(error, relative_error(got, wanted)) if torch.isfinite(got).all() else float("inf")
                         same += torch.equal(got, wanted)
@@ -173,8 +173,8 @@ def main() -> int:
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     forward = check_forward(attend, names, seeds)
     print()
-    # The first case of each head. Choices have no sentence of their own, and the originals' search for answers
-    # goes over the padding too.
+    # The first case of each head. Choices do not have separate sentences, and the originals' search for
+    # answers includes padding.
     without = ("MultipleChoice", "DoubleHeadsModel", "XLNetForQuestionAnswering", "XLMForQuestionAnswering")
     heads = {(CASES[n].family, CASES[n].head): n for n in reversed(names) if not CASES[n].head.endswith(without)}
     batch = check_batch(attend, sorted(heads.values()), seeds)

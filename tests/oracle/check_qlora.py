@@ -40,9 +40,9 @@ from check_training import FAILURES, FAMILIES, OBJECTIVES, Objective, texts_of
 from common import Attend, Table, Tensors
 from models import Case, Size, make_config, randomize
 
-LIMIT = 3e-4  # of a factor's gradient: length of the difference to its own length
+LIMIT = 3e-4  # of a factor's gradient: norm of the difference relative to its own norm
 MOVED, TIMES, NOISE_FACTOR = 3e-7, 6, 3.0
-# Widths in which runs of 64, of 32 and of 256 are rotated and a few numbers are left at the end.
+# Widths with rotated runs of 64, 32 and 256, and a few remaining numbers at the end.
 SIZE = Size(heads=3, head_width=27, layers=2, vocabulary=0, feed_forward=300, positions=64)
 FORMATS = ("int8", "int4", "bfloat16", "float16", "float32")
 
@@ -122,7 +122,7 @@ def read_weights(directory: Path) -> Tensors:
         if tensor.dtype not in (torch.int8, torch.uint8) or f"{name}_scale" not in stored:
             continue
         scale = stored[f"{name}_scale"]
-        turned = tuple(scale.shape)[0] == 1  # as GPT-2's checkpoint has its matrices
+        turned = tuple(scale.shape)[0] == 1  # as in GPT-2's checkpoints
         integers, scale = (tensor.t(), scale.t()) if turned else (tensor, scale)
         if config["weights"] == "int4":
             n = torch.stack([integers & 15, integers >> 4], -1).flatten(1).int()
@@ -169,7 +169,7 @@ def make(directory: Path, family: str, objective: Objective, seed: int) -> PreTr
     randomize(model, torch.Generator().manual_seed(seed))
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            if parameter.ndim > 1:  # scores near each other, lest a rounding should become another choice
+            if parameter.ndim > 1:  # scores near each other, so that rounding does not change a choice
                 parameter.mul_(0.02 if name.endswith(".q.weight") else 0.3)  # T5's scores are not divided
     model.save_pretrained(directory)
     tokenizer.save_pretrained(directory)

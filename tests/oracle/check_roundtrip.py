@@ -168,7 +168,8 @@ def check_fresh(attend: Attend) -> Table:
             try:
                 attend.run("init", family, directory, "--seed", "3", *settings)
                 original = Original.load(directory)  # refuses missing and unexpected tensors
-                layout = "plain" if family in ("vit", "vit_msn", "transfo-xl") else "right"  # they know no masks
+                layout = "plain" if family in ("vit", "vit_msn", "transfo-xl") else "right"  # they take no
+                                                                                             # masks
                 inputs = make_inputs(original.model.config, layout, 0)
                 findings = compare(original.run(inputs, gradients=True), attend.forward(directory, inputs, gradients=True),
                                    Original.load(directory, double_of(family)).run(inputs, gradients=True))  # fmt: skip
@@ -180,13 +181,13 @@ def check_fresh(attend: Attend) -> Table:
     return table
 
 
-# Drawn otherwise than transformers does, on purpose: Marian as its paper says, T5's heads without the factor
-# sqrt(width) that makes a fresh one certain of what it says. DeBERTa's convolution has no place in a small model.
+# Initialized differently from transformers, on purpose: Marian as in its paper, T5's heads without the factor
+# sqrt(width), which makes a new head almost certain of any prediction. A small DeBERTa has no convolution.
 OWN_WAY = ("marian", "attend-gpt3")
 WIDE = {"T5ForTokenClassification": "classifier.weight"}
-# Marian makes them itself when a file lacks them, and only in its MarianMTModel does not speak of it.
+# If a file lacks them, Marian makes them itself, and only MarianMTModel does not report it.
 SINES = {f"{prefix}{stack}.embed_positions.weight" for prefix in ("", "model.") for stack in ("encoder", "decoder")}
-CONFIDENCE = 5  # standard deviations of what is estimated from so many numbers
+CONFIDENCE = 5  # standard deviations of an estimate from this many numbers
 
 
 def drawn_otherwise(original: torch.nn.Module, made: Tensors, head: str) -> list[str]:
@@ -258,7 +259,8 @@ def make_directory(directory: Path) -> None:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(vocab_size=100, special_tokens=["</s>", "<unk>"], show_progress=False)
-    tokenizer.train_from_iterator(TEXTS, trainer)  # the size allows single characters only; unknown ones vanish
+    tokenizer.train_from_iterator(TEXTS, trainer)  # the size allows only single characters; unknown ones are
+                                                   # dropped
     tokenizer.post_processor = processors.TemplateProcessing("$A </s>", "$A </s> $B </s>", [("</s>", 0)])
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="</s>", unk_token="<unk>").save_pretrained(directory)
 

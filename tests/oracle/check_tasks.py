@@ -32,7 +32,7 @@ from common import Attend, AttendFailed, Table
 
 LIMIT = 1e-4
 REAL = "all-MiniLM-L6-v2"  # with its weights
-UNSEEN = 1e-6  # answers of less probability come in no particular order
+UNSEEN = 1e-6  # answers with lower probability have no particular order
 BYTE_LEVEL = Path(__file__).parents[1] / "data/tokenizers/roberta/tokenizer.json"
 
 TEXTS = [
@@ -66,7 +66,7 @@ class Case:
     model: str  # an architecture of transformers, or REAL
     inputs: list[Any]
     config: dict[str, Any] = field(default_factory=dict)
-    options: dict[str, Any] = field(default_factory=dict)  # of the pipeline; those of attend are the same
+    options: dict[str, Any] = field(default_factory=dict)  # options of the pipeline; attend has the same
     tokenizer: str = "minilm"
     settings: dict[str, Any] = field(default_factory=dict)  # of tokenizer_config.json
 
@@ -150,7 +150,7 @@ CASES = [
            {"similarity": how}) for how in ("cosine", "dot", "euclidean", "manhattan")),
 ]  # fmt: skip
 
-# What must end with status 1 and one line that has these words.
+# Calls that must end with status 1 and one line with these words.
 BAD = [
     (Case("fill-mask", "BertForMaskedLM", ["No mask here."]), "[MASK]"),
     (Case("fill-mask", "BertForMaskedLM", ["A [MASK]."], {}, {"top_k": 100000}), "top_k"),
@@ -266,7 +266,7 @@ def original(case: Case, directory: Path) -> list[Any]:
         if case.task == "question-answering":
             return [pipe(**each, **options) for each in case.inputs]
         answers = [pipe(each, **options) for each in case.inputs]
-    # A text alone comes as a list of one label, a pair as the label itself.
+    # A single text gives a list of one label, a pair the label itself.
     return [[a] if case.task == "text-classification" and isinstance(a, dict) else a for a in answers]
 
 
@@ -336,7 +336,7 @@ def check(attend: Attend, case: Case, seed: int, minilm: Path) -> list[str]:
         if case.task == "image-classification":
             case = replace(case, inputs=make_pictures(directory, seed))
         wanted = as_json(original(case, directory))
-        listed = case.task == "sentence-similarity"  # no column of a table holds a list
+        listed = case.task == "sentence-similarity"  # a table's columns cannot contain lists
         form, stdin = standard_input(case, "json" if listed else ("json", "csv", "tsv")[seed % 3])
         try:
             output = attend.run("run", case.task, directory, *form, *arguments(case), stdin=stdin)

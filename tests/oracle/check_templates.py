@@ -26,7 +26,7 @@ from chat_snippets import SNIPPETS, VARIABLES, random_template
 from check_scoring import make_directory
 from common import Table
 
-# What Python alone can show: objects by their address, and Markup, which is jinja2's own.
+# Values that only Python can print: objects by their address, and Markup, which is jinja2's own.
 PYTHON_ONLY = ("object at 0x", "<built-in", "<generator", "<bound", "dict_", "range(", "Markup(")
 
 

@@ -52,18 +52,19 @@ def nasty_text(rng):
 def run(options, verb, directory, lines, *more):
     result = subprocess.run([*options.attend.split(), verb, str(directory), "--json", *more], capture_output=True, text=True,
                             input="".join(json.dumps(line) + "\n" for line in lines), timeout=300)
-    found = [json.loads(line) for line in result.stdout.split("\n") if line]  # a bad one has an error of its own
+    found = [json.loads(line) for line in result.stdout.split("\n") if line]  # a bad line has its own error
     return found if len(found) == len(lines) else [{"error": result.stderr.strip()}] * len(lines)
 
 
 def expected(tokenizer, text, pair=None, target=False, **more):
-    # transformers' slow and fast ones tell different things of an encoding; both tell these.
-    # Slow ones that no model wants types of make too few of them.
+    # transformers' slow and fast tokenizers return different fields of an encoding; both return these. Slow
+    # ones whose models take no types return too few of them.
     typed = tokenizer.is_fast or ("token_type_ids" in tokenizer.model_input_names and "add_special_tokens" not in more)
     given = {"text_target": text} if target else {"text": text, "text_pair": pair}
     found = tokenizer(**given, return_token_type_ids=typed, return_special_tokens_mask=True, return_attention_mask=True, **more)
     result = {"ids": found["input_ids"], "attention_mask": found["attention_mask"]}
-    if len(found["special_tokens_mask"]) == len(found["input_ids"]):  # not where T5's finds a text closed already
+    if len(found["special_tokens_mask"]) == len(found["input_ids"]):  # not if T5's tokenizer finds the end
+                                                                      # token in the text already
         result["special_tokens_mask"] = found["special_tokens_mask"]
     if typed:
         result["type_ids"] = found["token_type_ids"]
@@ -76,7 +77,7 @@ def expected(tokenizer, text, pair=None, target=False, **more):
 def has_token(tokenizer, number):
     try:
         token = tokenizer.convert_ids_to_tokens(number)
-        # A number that is no token's slow ones take for the unknown one; attend refuses it.
+        # Slow tokenizers treat an id without a token as the unknown token; attend rejects it.
         return token is not None and (token != tokenizer.unk_token or number == tokenizer.unk_token_id)
     except IndexError:
         return False
@@ -125,17 +126,22 @@ def check(options, rng, directory, name, report):
             for line, ours in zip(lines, run(options, "tokenize", directory, lines, *arguments)):
                 try:
                     theirs = expected(tokenizer, line["text"], line.get("text_pair"), **fields)
-                except Exception:  # what should be cut is too short for it
+                except Exception:  # the text to truncate is too short
                     continue
-                if str(fields.get("truncation")).startswith("only") and len(theirs["ids"]) > 60:  # likewise, but not said
+                if str(fields.get("truncation")).startswith("only") and len(theirs["ids"]) > 60:  # likewise,
+                                                                                                  # but
+                                                                                                  # without an
+                                                                                                  # error
                     continue
                 if not fields and not paired:
                     ids.append(theirs["ids"])
                 report.add(name, f"{'pair' if paired else 'text'} {' '.join(arguments)}", line, ours, theirs)
     size = len(tokenizer)
-    size = min(size, tokenizer.vocab_size) if "TransfoXL" in type(tokenizer).__name__ else size  # it cannot decode others
+    size = min(size, tokenizer.vocab_size) if "TransfoXL" in type(tokenizer).__name__ else size  # it cannot
+                                                                                                 # decode
+                                                                                                 # larger ids
     known = [i for i in range(size) if has_token(tokenizer, i)]
-    of_target = set(known)  # which a source's ids may not be, with separate vocabularies
+    of_target = set(known)  # with separate vocabularies, a source's ids may not be among them
     ids = [[i for i in row if i in of_target] for row in ids]
     ids += [rng.choices(known, k=12) for _ in range(len(texts) if known else 0)]
     for skip in (False, True):

@@ -32,15 +32,15 @@ BLOCKS = [(0x20, 0x7E)] * 8 + [
     (0xE00, 0xE7F), (0x10A0, 0x11FF), (0x1200, 0x13FF), (0x1E00, 0x20CF), (0x2100, 0x2BFF), (0x3000, 0x30FF), (0x4E00, 0x4FFF),
     (0xAC00, 0xACFF), (0xF900, 0xFAFF), (0xFB00, 0xFFEF), (0x1F300, 0x1FAFF), (0x1, 0x1F), (0x7F, 0xA0), (0x1D400, 0x1D7FF),
     (0x2000, 0x206F), (0xE0000, 0xE007F),
-    # Scripts newer than many tables, private use, what is no character, and marks that pile up.
+    # Scripts newer than many tables, private use, noncharacters, and stacked marks.
     (0x11F00, 0x11F59), (0x17000, 0x17FFF), (0x18B00, 0x18CD5), (0x16D40, 0x16D79), (0x1E4D0, 0x1E4FF), (0x10D40, 0x10D8F),
     (0xE000, 0xE0FF), (0xF0000, 0xF00FF), (0xFFF0, 0xFFFF), (0x1FBF0, 0x1FBF9), (0xFE00, 0xFE0F), (0x300, 0x345), (0x20D0, 0x20F0),
     (0x1AB0, 0x1ACE), (0x0, 0x1F), (0x80, 0x9F), (0x3400, 0x34FF), (0x20000, 0x200FF), (0x30000, 0x300FF), (0x2E80, 0x2FDF),
     (0x700, 0x74F), (0x780, 0x7BF), (0xA00, 0xDFF), (0xE80, 0xFFF), (0x1400, 0x18FF), (0xA000, 0xABFF), (0x10000, 0x10FFF)]
 
 
-# Newer than Python's Unicode, or older: transformers' slow tokenizers ask Python what a character is, attend and
-# `tokenizers` their own tables.
+# Characters that are newer or older than Python's Unicode: transformers' slow tokenizers use Python's tables,
+# attend and `tokenizers` their own.
 UTF8PROC = ctypes.CDLL("libutf8proc.so.2")
 UTF8PROC.utf8proc_category_string.restype = ctypes.c_char_p
 
@@ -70,7 +70,7 @@ def attend_encodings(options, model, texts, *more):
                             capture_output=True, text=True, timeout=300)
     if result.returncode != 0 and not result.stdout:
         return [{"error": result.stderr.strip()}] * len(texts)
-    # Not splitlines(): a token may hold one of the rarer line ends.
+    # Not splitlines(): a token may contain one of the rarer line ends.
     return [json.loads(line) for line in result.stdout.split("\n") if line]
 
 
@@ -107,7 +107,7 @@ def draw_tokenizer(rng, maps):
     if kind == "unigram":
         tokenizer.model = M.Unigram([("<unk>", 0.0)] + [(token, -rng.random() * 9 - 1) for token in vocabulary if token != "<unk>"],
                                     unk_id=0, byte_fallback=rng.random() < 0.5)
-    # Of the specials of training, only <unk> stays one.
+    # Of the special tokens of training, only <unk> stays special.
     fields = json.loads(tokenizer.to_str())
     fields["added_tokens"] = [token for token in fields["added_tokens"] if token["content"] == "<unk>"]
     if rng.random() < 0.3:
@@ -153,7 +153,7 @@ def check_fast(options, rng, directory, report):
         for text, found in zip(texts, ours):
             try:
                 theirs = expected(tokenizer.encode(text))
-            except BaseException as error:  # a panic of Rust too
+            except BaseException as error:  # includes a panic of Rust
                 theirs = None
             if theirs is None:
                 continue
@@ -166,7 +166,7 @@ def check_slow(options, rng, directory, report):
         for rules in ("nmt_nfkc", "nmt_nfkc_cf", "identity") if name in SENTENCEPIECE else (None,):
             fields = {} if rules is None or name in ("llama", "llama_unused", "bpe_symbols") else {"rules": rules}
             tokenizer = build(name, directory / f"{name}-{rules}", **fields)
-            # The last one is so long that Unigram's sums begin anew.
+            # The last text is so long that Unigram's sums start again.
             texts = ["".join(c for c in random_text(rng, length) if not is_disputed(c))
                      for length in [*rng.choices([5, 20, 80, 400], k=options.texts), 60_000]]
             for text, found in zip(texts, attend_encodings(options, directory / f"{name}-{rules}", texts)):

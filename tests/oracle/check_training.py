@@ -41,13 +41,15 @@ from models import Case, Size, make_config, randomize
 LIMIT = 5e-6  # of a weight, after the last step
 STEPS = 10
 RATE, DECAY, EPSILON = 1e-3, 0.1, 1e-5
-# A gradient that is zero in exact arithmetic (that of a key's bias, or of what a softmax does not feel) is rounding, of
-# which AdamW makes steps. Such numbers are those whose gradients stay below this in float64; a weight may hold some (GPT-2
-# has the key's bias between two others). Where nothing comes at all, as to a token that is nowhere, nothing is rounded.
+# A gradient that is zero in exact arithmetic (of a key's bias, or of any value that does not change a
+# softmax) is rounding, which AdamW turns into steps. These are the numbers whose gradients stay below this
+# limit in float64; a weight may contain some (GPT-2 has the key's bias between two others). A gradient of
+# exactly zero, as of a token that does not occur, has no rounding.
 ZERO, ZERO_LIMIT = 1e-12, 1e-4
-FAILURES = (AttendFailed, TimeoutExpired, RuntimeError, KeyError, ValueError)  # of a row; the next ones are still made
+FAILURES = (AttendFailed, TimeoutExpired, RuntimeError, KeyError, ValueError)  # errors of a row; later rows
+                                                                               # still run
 SECONDS = 600  # that a run may take: the machine may be busy
-LONGEST = 60  # tokens: the long ones are cut
+LONGEST = 60  # tokens: longer texts are truncated
 SIZE = Size(heads=3, head_width=4, layers=2, vocabulary=0, feed_forward=19, positions=64)
 IGNORED = -100
 
@@ -66,7 +68,7 @@ class Way:
 WAYS = [Way(1000, 0), Way(1, 0.3), Way(3, 0)]
 
 
-# Losses: of one text, a list of (sum over labels, number of labels), one for each term.
+# Losses: for one text, a list of (sum over labels, number of labels), one for each term.
 Term = tuple[torch.Tensor, int]
 
 
@@ -110,7 +112,7 @@ def choice(model: PreTrainedModel, text: Tensors) -> list[Term]:
     return [(F.cross_entropy(scores, text["text_labels"], reduction="sum"), 1)]
 
 
-# What transformers' examples make of the data: rows that must be in attend's batches, in any order.
+# The data as prepared by transformers' examples: rows that must be in attend's batches, in any order.
 Row = tuple[Any, ...]
 
 
@@ -193,14 +195,14 @@ def chosen(tokenizer: PreTrainedTokenizerFast, files: Sequence[Path]) -> list[Ro
 
 @dataclass(frozen=True)
 class Objective:
-    head: str  # what transformers' AutoModel... is called
+    head: str  # the name of transformers' AutoModel...
     write: Callable[[Path], list[Path]]
     loss: Callable[[PreTrainedModel, Tensors], list[Term]]
     rows: Callable[[PreTrainedTokenizerFast, Sequence[Path]], list[Row]] | None = None
     labels: Sequence[str] = ()
     options: Sequence[str] = ()  # for attend train
     problem: str | None = None
-    families: Sequence[str] = ()  # empty: all that have the head
+    families: Sequence[str] = ()  # empty: all families with the head
 
 
 ENCODERS = ("bert", "distilbert", "roberta", "electra", "albert", "deberta-v2", "big_bird", "modernbert", "mpnet")
@@ -219,7 +221,7 @@ OBJECTIVES: dict[str, Objective] = {
     "sequence-to-sequence": Objective("Seq2SeqLM", data.sequence_to_sequence, label_per_token, families=("bart", "t5")),
 }  # fmt: skip
 
-# Families, each with the tokenizer that goes with it and more of its config.json.
+# Families, each with its tokenizer and additional fields of its config.json.
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "bert": ("bert", {}),
     "distilbert": ("distilbert", {}),
@@ -398,7 +400,7 @@ def check_case(attend: Attend, name: str, family: str, seed: int, report: Table,
             report.row([name, family, way, worst], bool(found), found)
 
 
-# What is fine-tuned from a body without a head, and asked as a pipeline asks it.
+# A model that is fine-tuned from a body without a head, and used like a pipeline.
 SHORT = [data.SENTENCES[i] for i in (0, 2, 4, 9)]
 PIPELINES: dict[str, tuple[str, list[Any]]] = {
     "classification": ("text-classification", SHORT),

@@ -18,13 +18,14 @@ Tensors = dict[str, torch.Tensor]
 
 VALUE_LIMIT = 2e-5  # largest error of a tensor, relative to its largest absolute value
 GRADIENT_LIMIT = 1e-4
-SCORE_LIMIT = 1e-4  # of beams: sums of log-probabilities, which lose digits where they come near zero
+SCORE_LIMIT = 1e-4  # of beams: sums of log-probabilities, which lose digits near zero
 # A tensor whose float32 values are rounding noise in the original too (the gradient of a key's bias is zero
-# in exact arithmetic) is held to this many times the original's own distance from float64.
+# in exact arithmetic) may differ by this many times the original's own distance from float64.
 NOISE_FACTOR = 8
-# One gradient is no noise and yet nearly cancels: DeBERTa's queries of positions have a bias whose gradient is as
-# little as 0.003 of their matrix's. There float32 of the original is 0.7 to 11 times the limit from float64, and attend 0.7
-# to 2.3 times as far as it. So it is held to 3 times that distance, from half the limit on.
+# One gradient is not noise and yet nearly cancels: the bias of DeBERTa's position queries has a gradient of
+# as little as 0.003 of their matrix's. There the original's float32 differs from float64 by 0.7 to 11 times
+# the limit, and attend by 0.7 to 2.3 times as much. So attend may differ by 3 times that distance, from half
+# the limit on.
 NEARLY_CANCELS, CANCELLED_FACTOR = "pos_q_proj.bias", 3
 
 
@@ -183,7 +184,7 @@ def compare(wanted: Tensors, got: Tensors, exact: Tensors | None = None) -> list
         cancels = name.endswith(NEARLY_CANCELS)
         noise = own > limit * largest and difference <= NOISE_FACTOR * own
         noise |= cancels and own > limit / 2 * largest and difference <= CANCELLED_FACTOR * own
-        # What is zero in exact arithmetic (a bias that all choices share) is nothing but rounding.
+        # A gradient that is zero in exact arithmetic (a bias that all choices share) is only rounding.
         noise |= exact[name].abs().max().item() < 1e-12 and difference < 1e-6
         findings.append(Finding(name, error, limit, f"float32 of the original to float64: {own / largest:.1e}", noise))
     return findings

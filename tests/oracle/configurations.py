@@ -60,7 +60,7 @@ CLASSES: dict[str, type] = {
     "vision-encoder-decoder": transformers.VisionEncoderDecoderConfig,
 }  # fmt: skip
 
-# Models of two: what they may read with, and what they write with.
+# Pairs of models: possible encoders and decoders.
 COMPOSED = {
     "encoder-decoder": {
         "albert": "AlbertModel", "bert": "BertModel", "big_bird": "BigBirdModel", "deberta": "DebertaModel",
@@ -70,13 +70,13 @@ COMPOSED = {
     "vision-encoder-decoder": {"vit": "ViTModel"},
 }  # fmt: skip
 WRITERS = {
-    # Not BigBird, whose decoder reads an encoder in place of its own text.
+    # Not BigBird, whose decoder reads an encoder instead of its own text.
     "bart": "BartForCausalLM", "bert": "BertLMHeadModel", "electra": "ElectraForCausalLM",
     "gpt2": "GPT2LMHeadModel", "marian": "MarianForCausalLM", "roberta": "RobertaForCausalLM",
     "xlm-roberta": "XLMRobertaForCausalLM",
 }  # fmt: skip
 
-# PReLU and xIELU have weights of their own, which no checkpoint of these families holds.
+# PReLU and xIELU have their own weights, which no checkpoint of these families contains.
 ACTIVATIONS = sorted(set(ACT2CLS) - {"prelu", "xielu"})
 
 
@@ -176,7 +176,8 @@ DEBERTA = {
     "type_vocab_size": pick(0, 0, 2), "relative_attention": mostly, "max_relative_positions": pick(-1, 5, 11),
     "position_biased_input": flag, "pos_att_type": pick(None, ["c2p"], ["p2c"], ["c2p", "p2c"], "p2c|c2p"),
     "pooler_hidden_size": same("hidden_size"), "legacy": mostly,
-    "tie_word_embeddings": lambda draw, fields: fields["legacy"] and draw.random() < 0.7,  # else it does not run
+    "tie_word_embeddings": lambda draw, fields: fields["legacy"] and draw.random() < 0.7,  # otherwise it does
+                                                                                           # not run
 }  # fmt: skip
 SEQUENCES = {
     "decoder_attention_heads": lambda draw, fields: draw.choice([1, fields["heads"]]),
@@ -368,7 +369,7 @@ OWN: dict[str, dict[str, Rule]] = {
     "opt": {
         "do_layer_norm_before": mostly, "_remove_final_layer_norm": flag, "enable_bias": flag, "pad_token_id": pick(0, 1),
         "word_embed_proj_dim": lambda draw, fields: draw.choice([None, fields["hidden_size"], draw.randint(3, 30)]),
-        "layer_norm_elementwise_affine": pick(True),  # else it does not begin
+        "layer_norm_elementwise_affine": pick(True),  # otherwise the original cannot create the model
     },
     "xglm": {"pad_token_id": pick(0, 1), "decoder_start_token_id": pick(2), "add_cross_attention": flag},
     "biogpt": {"pad_token_id": pick(0, 1)},
@@ -416,7 +417,7 @@ OWN: dict[str, dict[str, Rule]] = {
         "pad_token_id": lambda draw, fields: fields["vocab_size"] - 1, "eos_token_id": pick(0),
         "decoder_start_token_id": lambda draw, fields: fields["vocab_size"] - 1, "forced_eos_token_id": pick(None, 0),
         "share_encoder_decoder_embeddings": mostly,
-        "decoder_vocab_size": same("vocab_size"),  # its decoder's table has vocab_size rows all the same
+        "decoder_vocab_size": same("vocab_size"),  # its decoder's table still has vocab_size rows
     },
     "t5": T5,
     "transfo-xl": {
@@ -439,7 +440,7 @@ OWN: dict[str, dict[str, Rule]] = {
     },
 }  # fmt: skip
 
-# Fields that follow from others, or say what no tensor depends on.
+# Fields that are derived from others, or that no tensor depends on.
 FOLLOWING = {"attention_layers", "dense_act_fn", "is_gated_act", "_sliding_window_pattern"}
 
 
@@ -460,7 +461,7 @@ def draw_fields(family: str, head: str, draw: Draw) -> Fields:
     base = set(transformers.PretrainedConfig().to_dict())
     own = set(kind().to_dict()) - base - FOLLOWING
     rules = {name: rule for name, rule in RULES.items() if name in own or name in base or name in ("num_labels",)}
-    # Relatives of Llama share rules for fields that not all of them have.
+    # Relatives of Llama share rules, also for fields that only some of them have.
     rules |= {name: rule for name, rule in OWN.get(family, {}).items() if name not in SHARED or name in own or name in base}
     missing = own - set(rules)
     if missing:
@@ -476,21 +477,21 @@ def draw_fields(family: str, head: str, draw: Draw) -> Fields:
     for name in sorted(rules, key=lambda name: name == "max_position_embeddings" and "rope_scaling" in rules):
         fields[name]  # is drawn
     if family == "transfo-xl" and head.endswith("ForSequenceClassification"):
-        fields["d_embed"] = fields["d_model"]  # else its original does not run
+        fields["d_embed"] = fields["d_model"]  # otherwise its original does not run
     if fields.get("is_decoder") is False and head.endswith(("ForCausalLM", "LMHeadModel")) and draw.random() < 0.7:
         fields["is_decoder"] = "is_decoder" in OWN[family]
         if fields["is_decoder"] and family == "big_bird":
             fields["attention_type"] = "original_full"
     if family == "vit" and head.endswith("MaskedImageModeling"):
         fields |= {"image_size": 20, "patch_size": 4}
-    if head.endswith("DoubleHeadsModel"):  # else its original takes choices for tokens
+    if head.endswith("DoubleHeadsModel"):  # otherwise its original treats choices as tokens
         fields |= {"summary_type": "cls_index", "summary_use_proj": True, "summary_proj_to_labels": True}
     if head in ("XLMForMultipleChoice", "XLNetForMultipleChoice", "XLNetForSequenceClassification"):
         fields["summary_proj_to_labels"] = head.startswith("XLM")
         fields["summary_use_proj"] |= head.startswith("XLM")
     if "encoder_hidden_states" not in inspect.signature(head_class(head).forward).parameters:
         fields["add_cross_attention"] = False
-    if "ForQuestionAnswering" in head:  # else it does not run
+    if "ForQuestionAnswering" in head:  # otherwise it does not run
         fields["num_labels"] = 2
     if head.endswith("ForSequenceClassification") and fields["num_labels"] > 1:
         fields["problem_type"] = draw.choice([None, "regression", "multi_label_classification"])
@@ -506,7 +507,7 @@ def draw_part(family: str, head: str, draw: Draw, **more: Any) -> Fields:
     return {"model_type": family, "architectures": draw.choice([None, [head]])} | fields | more
 
 
-TIED = ("bert", "roberta", "xlm-roberta", "electra")  # whose encoders and decoders may be one
+TIED = ("bert", "roberta", "xlm-roberta", "electra")  # whose encoders and decoders may share weights
 UNLIKE = ("architectures", "is_decoder", "add_cross_attention", "tie_word_embeddings", "attention_type")
 
 
@@ -523,7 +524,7 @@ def draw_composed(family: str, draw: Draw) -> Fields:
     return {
         "encoder": encoder, "decoder": decoder, "decoder_start_token_id": start, "pad_token_id": pad,
         "eos_token_id": draw.choice([end, decoder.get("eos_token_id", end)]),
-        "tie_word_embeddings": draw.random() < 0.5,  # of the decoder its own field says it
+        "tie_word_embeddings": draw.random() < 0.5,  # the decoder has its own field for it
         "tie_encoder_decoder": tied,
     }  # fmt: skip
 
@@ -546,7 +547,7 @@ def make_configuration(family: str, head: str, seed: int, directory: Path, **wei
     randomize(model, torch.Generator().manual_seed(seed), **weights)
     try:
         model.save_pretrained(directory, safe_serialization=True)
-    except RuntimeError:  # it shares tensors that its class says nothing of
+    except RuntimeError:  # it shares tensors that its class does not declare
         model.save_pretrained(directory, safe_serialization=False)
     return fields
 

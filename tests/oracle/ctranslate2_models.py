@@ -76,7 +76,7 @@ def make_original(case: str, seed: int, directory: Path, size: Size) -> tuple[An
     tokenizer = make_tokenizer(case, directory)
     vocabulary = len(tokenizer)
     if case == "m2m-100":
-        vocabulary += 8  # its tokenizer counts as many words that nobody has
+        vocabulary += 8  # its tokenizer counts this many words that do not exist
     if case.startswith("t5"):
         vocabulary += 3  # more rows than tokens
     config = make_config(CASES[case], dataclasses.replace(size, vocabulary=vocabulary))
@@ -164,7 +164,7 @@ def give_back(case: str, path: Path, original: Path) -> None:
         if name not in state:
             return
         whole = state[name]
-        if value.shape != whole.shape:  # a row of padding behind, or rows before that nobody reads
+        if value.shape != whole.shape:  # a row of padding at the end, or unused rows at the start
             begin = whole.shape[0] - value.shape[0] if "embed_positions" in name else 0
             whole = whole.clone()
             whole[begin : begin + value.shape[0]] = value

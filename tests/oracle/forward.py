@@ -27,11 +27,12 @@ from models import BERT_LIKE, FAIRSEQ_DECODERS, GPT_LIKE, LINEAR_LIKE, LLAMA_LIK
 
 IGNORED = -100  # a label that does not count
 
-# How the batch is laid out. `single` and `plain` have no mask, `single` no labels either (so no loss);
-# `positions` is left padding with the position ids that generate() makes of it (`left` alone counts padding
-# too, as the original does); `types` has token types, which GPT takes for tokens; `lengths` are XLM's instead of a mask; `larger` images
-# than those a model was made for have interpolated positions; `targets` gives Marian only labels, from which it makes the decoder's inputs. `permuted` hides
-# tokens from each other and predicts some (XLNet's second stream), `memory` goes on from an earlier segment.
+# How the batch is laid out. `single` and `plain` have no mask, `single` also no labels (so no loss);
+# `positions` is left padding with generate()'s position ids (`left` alone counts padding, as the original
+# does); `types` has token types, which GPT treats as tokens; `lengths` are XLM's instead of a mask; `larger`
+# images than those a model was made for have interpolated positions; `targets` gives Marian only labels, from
+# which it makes the decoder's inputs. `permuted` hides tokens from each other and predicts some (XLNet's
+# second stream), `memory` continues from an earlier segment.
 ENCODER_LAYOUTS = ["right", "left", "plain", "single"]
 LAYOUTS = {
     **{family: ENCODER_LAYOUTS for family in BERT_LIKE},
@@ -45,7 +46,7 @@ LAYOUTS = {
     **{family: ["plain", "larger", "single"] for family in ("vit", "vit_msn")},
     **{family: ["right", "left", "targets", "single"] for family in (*MARIAN_LIKE, *T5_LIKE)},
     "xlnet": [*ENCODER_LAYOUTS, "permuted", "memory"],
-    "transfo-xl": ["plain", "single", "memory"],  # knows no padding
+    "transfo-xl": ["plain", "single", "memory"],  # has no padding
     "big_bird": ["plain", "single"],  # the original's result depends on the padded length, attend's does not
     "encoder-decoder": ["right", "left", "targets", "single"],
     "vision-encoder-decoder": ["right", "left", "targets", "larger", "single"],
@@ -57,14 +58,15 @@ def layouts_of(family: str, head: str, causal: bool = False) -> list[str]:
     without a head there are no labels to make targets of."""
     if head in ("XLNetForMultipleChoice", "XLNetForQuestionAnswering"):
         return [layout for layout in LAYOUTS[family] if layout not in ("permuted", "memory")]
-    if family == "xlnet" and "For" in head:  # what stands beside the text has no labels
+    if family == "xlnet" and "For" in head:  # tokens around the text have no labels
         return [layout for layout in LAYOUTS[family] if layout != "permuted"]
     if head.endswith("T5Model"):
         return [layout for layout in LAYOUTS[family] if layout != "targets"]
     of_tokens = ("ForMaskedLM", "ForCausalLM", "LMHeadModel", "ForTokenClassification", "ForQuestionAnswering")
     pooled = family in BERT_LIKE and causal and not head.endswith(of_tokens)
     pooled |= family == "xlm" and causal
-    pooled |= head.endswith("T5ForQuestionAnswering")  # whose float64 is not a number there, so that noise has no measure
+    pooled |= head.endswith("T5ForQuestionAnswering")  # its float64 result is NaN there, so noise cannot be
+                                                       # measured
     counted = head.startswith("FalconFor") and head != "FalconForCausalLM"  # takes no positions
     left_out = ("left", "positions") if pooled else ("positions",) if counted else ()
     return [layout for layout in LAYOUTS[family] if layout not in left_out]
@@ -119,7 +121,7 @@ class InputMaker:
 
     def sentence_labels(self, rows: int) -> torch.Tensor:
         count, problem = self.config.num_labels, self.config.problem_type
-        # Without problem_type the type of the labels decides; the cases with more than three labels are of this kind.
+        # Without problem_type the type of the labels decides; cases with more than three labels test this.
         if problem == "multi_label_classification" or count > 3:
             return self.integers(0, 2, (rows, count)).float()
         if count == 1 or problem == "regression":
@@ -136,7 +138,7 @@ class InputMaker:
         config, layout = self.config, self.layout
         rows = 1 if layout == "single" else int(self.integers(2, 5, (1,)))
         size, patch = (n if isinstance(n, list) else [n, n] for n in (config.image_size, config.patch_size))
-        if layout == "larger" and size[0] == size[1]:  # the original interpolates squares only
+        if layout == "larger" and size[0] == size[1]:  # the original interpolates only squares
             size = [size[0] + 5, size[1] + 5]
         pixels = torch.randn((rows, config.num_channels, *size), generator=self.generator)
         head = (config.architectures or ["ViTModel"])[0]
@@ -174,7 +176,7 @@ class InputMaker:
         if layout == "types":  # which are tokens here
             inputs["token_type_ids"] = self.integers(0, config.vocab_size, tuple(mask.shape)) * mask
         types = 3 if config.model_type == "xlnet" else getattr(config, "type_vocab_size", 0)
-        # Without them transformers 4.57 makes zeros on a device that is none, for DeBERTa with types.
+        # Without them transformers 4.57 makes zeros on an invalid device, for DeBERTa with types.
         if types > 0 and (layout != "plain" or config.model_type.startswith("deberta")):
             inputs["token_type_ids"] = self.integers(0, types, tuple(mask.shape)) * mask
         if layout == "memory" and config.mem_len != 0:
@@ -187,7 +189,7 @@ class InputMaker:
             inputs |= self.labels(config.architectures[0], mask)
         if config.architectures[0].endswith("MultipleChoice"):  # rows are the choices of one question
             inputs = {n: t if n == "labels" else t[None] for n, t in inputs.items()}
-        if config.architectures[0].endswith("DoubleHeadsModel"):  # likewise, but GPT takes no masks by choice
+        if config.architectures[0].endswith("DoubleHeadsModel"):  # likewise, but GPT takes no mask per choice
             flat = ("attention_mask", "position_ids", "mc_labels")
             inputs = {n: t if n in flat else t[None] for n, t in inputs.items()}
         return inputs
@@ -226,7 +228,8 @@ class InputMaker:
         if kind in ("ForQuestionAnswering", "ForQuestionAnsweringSimple"):
             ends = {f"{end}_positions": self.integers(0, mask.shape[1] + 2, (rows,)) for end in ("start", "end")}
             for positions in ends.values():
-                positions[0] %= mask.shape[1]  # beyond the text a position does not count; one has to
+                positions[0] %= mask.shape[1]  # beyond the text a position has no effect; one position must
+                                               # have an effect
             return ends
         if kind == "ForMultipleChoice":
             return {"labels": self.integers(0, rows, (1,))}
@@ -243,7 +246,8 @@ class InputMaker:
         """For a decoder that predicts no tokens. Without ids of its own it reads the encoder's."""
         config, layout, head = self.config, self.layout, self.config.architectures[0]
         inputs, mask = {}, torch.ones_like(source)
-        if head.endswith("ForSequenceClassification"):  # every text ends once, where the decoder is scored
+        if head.endswith("ForSequenceClassification"):  # every text has one end token, where the decoder is
+                                                        # scored
             source = source.masked_fill(source == config.eos_token_id, config.eos_token_id + 1)
             last = (source_mask * torch.arange(1, source.shape[1] + 1)).argmax(1, keepdim=True)
             inputs["input_ids"] = source.scatter(1, last, config.eos_token_id)
@@ -264,7 +268,7 @@ class InputMaker:
         encoder.architectures = ["Model"]
         inputs = InputMaker(encoder, self.generator, layout).make()
         decoder.architectures = ["MTModel"]
-        decoder.is_decoder = False  # labels stand where they are predicted
+        decoder.is_decoder = False  # labels are at the positions that predict them
         return inputs | InputMaker(decoder, self.generator, self.layout).make_targets(len(next(iter(inputs.values()))))
 
     def make_targets(self, rows: int) -> Tensors:
@@ -331,13 +335,13 @@ class Original:
             given["mems"] = memories
         self.model.zero_grad()
         config = self.model.config
-        if config.model_type == "big_bird":  # full attention after a short text, and it stays so
+        if config.model_type == "big_bird":  # after a short text it switches to full attention permanently
             getattr(self.model, "bert", self.model).set_attention_type(config.attention_type)
         size = getattr(getattr(config, "encoder", config), "image_size", None)
         if "pixel_values" in given and given["pixel_values"].shape[2] != size:
             given["interpolate_pos_encoding"] = isinstance(size, int)
         with torch.set_grad_enabled(gradients):
-            # BigBird's attentions are float32 whatever the model is.
+            # BigBird's attentions are float32 for every type of the model.
             parts = (config, getattr(config, "encoder", None), getattr(config, "decoder", None))
             attentions = dtype == torch.float32 or all(getattr(part, "model_type", "") != "big_bird" for part in parts)
             with in_float64() if dtype == torch.float64 else nullcontext():
@@ -356,15 +360,15 @@ class Original:
         if config.model_type == "big_bird" and "input_ids" in inputs:
             outputs = {name: without_block_end(name, value, inputs["input_ids"].shape[-1]) for name, value in outputs.items()}
         remembered = getattr(self.model.config, "reuse_len", None)
-        # A text's scores are no rows of it, though there may be as many labels as positions.
+        # A text's scores are not rows of it, although the number of labels may equal the number of positions.
         whole = {"logits"} if type(self.model).__name__.endswith("ForSequenceClassification") else set()
         outputs = {name: value.detach() if name in whole else zero_padding(name, value.detach(), inputs, paired, remembered, self.virtual)
                    for name, value in outputs.items()}  # fmt: skip
-        # What experts were chosen by, which attend keeps to itself.
+        # The router's scores, which attend does not return.
         outputs = {name: value for name, value in outputs.items() if not name.startswith("router_logits") and name != "aux_loss"}
         if gradients:
             loss = made.loss
-            if "mc_loss" in made and made.mc_loss is not None:  # of two heads: what one trains on
+            if "mc_loss" in made and made.mc_loss is not None:  # with two heads: the loss that is trained
                 loss = made.mc_loss if loss is None else loss + made.mc_loss
             loss.backward()
             parameters = dict(self.model.named_parameters(remove_duplicate=False))
@@ -419,7 +423,7 @@ def make_exact(model: Any) -> None:
             block.attn.reorder_and_upcast_attn = False  # the same in exact arithmetic
     if family == "vision-encoder-decoder":
         model.loss_function = causal_loss
-    if family == "xlnet":  # its two streams want one type
+    if family == "xlnet":  # its two streams need one type
         body = getattr(model, "transformer", model)
         encode = body.relative_positional_encoding
         body.relative_positional_encoding = lambda *sizes, **more: encode(*sizes, **more).to(torch.float64)
@@ -462,7 +466,7 @@ def zero_padding(
         source = (1 - inputs["input_mask"]).long()
     if "lengths" in inputs:
         source = (torch.arange(inputs["input_ids"].shape[-1]) < inputs["lengths"][..., None]).long()
-    if source is not None and source.ndim == 3:  # multiple choice: the choices lie one behind the other
+    if source is not None and source.ndim == 3:  # multiple choice: the choices are stored one after another
         source = source.flatten(0, 1)
     if virtual and source is not None:
         source = behind_virtual(source, source.shape[1] + virtual)
@@ -485,7 +489,8 @@ def zero_padding(
             value = value * columns[:, None, None, :]
     elif value.ndim == 4:  # by choice: [questions, choices, positions, width]
         value = value * source.reshape(*value.shape[:3], 1) if source is not None else value
-    elif field == "pooler_output" or field.startswith(("start_top_", "end_top_")):  # [batch, width], whatever the width
+    elif field == "pooler_output" or field.startswith(("start_top_", "end_top_")):  # [batch, width], for any
+                                                                                    # width
         pass
     elif rows is not None and value.shape[:2] == rows.shape:  # [batch, positions, width] or [batch, positions]
         value = value * rows.reshape(rows.shape + (1,) * (value.ndim - 2))

@@ -67,7 +67,8 @@ CASES = {
     "gptneox-serial": Decoder(Arch.GPTNEOX, transformers.GPTNeoXConfig, "GPTNeoXForCausalLM", "gpt-4o",
                               {"rotary_pct": 1.0, "use_parallel_residual": False}),
 }  # fmt: skip
-PAIRS = (Arch.LLAMA, Arch.SMOLLM3, Arch.GRANITE)  # whose queries and keys the converter turns into neighbours
+PAIRS = (Arch.LLAMA, Arch.SMOLLM3, Arch.GRANITE)  # the converter interleaves the halves of their queries and
+                                                  # keys
 GEMMAS = (Arch.GEMMA, Arch.GEMMA2, Arch.GEMMA3)
 
 LLAMA_3_WORDS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"

@@ -217,7 +217,7 @@ def changed(committed: Path, made: Path) -> list[str]:
         return ["is not there"]
     if made.name == "expected.safetensors":
         findings = compare(load_file(made), load_file(committed))
-        # A gradient that is zero but for rounding has no value to keep.
+        # A gradient that is zero except for rounding is not worth storing.
         return [str(f) for f in findings if f.failed and not is_rounding(f.name, made)]
     if made.name == "generation.json":
         pairs = zip(json.loads(made.read_text()), json.loads(committed.read_text()), strict=True)
@@ -246,7 +246,8 @@ def main() -> int:
         root = Path(folder) / "models"
         make_all(root)
         if not options.check:
-            for directory in root.iterdir():  # only our own folders: others may keep theirs beside them
+            for directory in root.iterdir():  # only this script's folders: other scripts may have folders
+                                              # here
                 shutil.rmtree(DATA / directory.name, ignore_errors=True)
                 shutil.copytree(directory, DATA / directory.name)
             return 0

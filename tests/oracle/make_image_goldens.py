@@ -54,7 +54,7 @@ def main():
             options["exif"] = Image.Exif()
             options["exif"][0x0112] = orientation
         picture = picture.convert(mode)
-        if mode == "RGBA":  # some of it is clear
+        if mode == "RGBA":  # a part is transparent
             picture.putalpha(picture.getchannel("G"))
         picture.save(FOLDER / name, **options)
         read = ImageOps.exif_transpose(Image.open(FOLDER / name)).convert("RGB")

@@ -173,7 +173,7 @@ ANSWERS = [
     ("x", [" y "]),
 ]
 TAGS = [
-    # (predicted, expected): IOB2, then what only a lenient reader takes for entities, then IOBES
+    # (predicted, expected): IOB2, then tags that only a lenient reader treats as entities, then IOBES
     ("B-PER I-PER O B-LOC", "B-PER I-PER O B-LOC"),
     ("B-PER O O B-LOC I-LOC", "B-PER I-PER O B-LOC I-LOC"),
     ("I-PER I-PER I-LOC O I-LOC", "B-PER I-PER B-LOC O B-LOC"),
@@ -201,7 +201,7 @@ ROUGE = [
 
 
 def figures():
-    warnings.simplefilter("ignore")  # of constant data and of tags that are no entities'
+    warnings.simplefilter("ignore")  # for constant data and for tags without entities
     random = np.random.default_rng(7)
 
     def drawn(labels, examples):

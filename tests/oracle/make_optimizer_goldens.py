@@ -15,7 +15,7 @@ from transformers import optimization
 STEPS = 10
 SHAPES = {"wide": [5, 7], "tall": [6, 4], "vector": [5]}
 
-# torch's Muon rounds to bfloat16, which no comparison survives; everything else of it stays.
+# torch's Muon rounds to bfloat16, which makes comparison impossible; everything else is unchanged.
 source = inspect.getsource(_muon._zeropower_via_newtonschulz)
 assert source.count("grad.bfloat16()") == 1
 exec(source.replace("grad.bfloat16()", "grad.clone()"), _muon.__dict__)
@@ -109,7 +109,8 @@ def muon(rate, decay, nesterov, adjust, steps=5):
 
 
 OPTIMIZERS = [
-    # 1 - 0.999 in float32, as the kernel has it, is 1e-5 of it away: a small rate keeps that below the tests' limit.
+    # 1 - 0.999 in float32, as in the kernel, has a relative error of 1e-5: a small rate keeps that below the
+    # tests' limit.
     adamw(0.02, 0.1, (0.9, 0.999), 1e-8), adamw(0.1, 0.0, (0.9, 0.98), 1e-9),
     sgd(0.05, 0.1, 0.0, False), sgd(0.05, 0.1, 0.9, False), sgd(0.05, 0.1, 0.9, True),
     lions(0.02, 0.5, (0.9, 0.99)),
@@ -188,6 +189,6 @@ goldens = {
     "optimizers": OPTIMIZERS, "schedules": SCHEDULES, "plateaus": PLATEAUS,
 }
 goldens = json.loads(json.dumps(goldens), parse_float=lambda text: float(f"{float(text):.10g}"))
-# A line for each list of numbers.
+# One line for each list of numbers.
 text = json.dumps(goldens, separators=(",", ":")).replace("},{", "},\n{").replace("],\"", "],\n\"")
 (folder / "goldens.json").write_text(text + "\n", encoding="utf-8")

@@ -68,11 +68,11 @@ def process(settings: dict, tokens: list[int], prompt: int, source: list[int], s
     config = GenerationConfig(**with_watermark(settings))
     config.max_length = prompt + settings["max_new_tokens"]
     config._eos_token_tensor = torch.tensor(settings["eos_token_id"])
-    # The processors of one text and one beam, from the method of which generate() has them.
+    # The processors for one text and one beam, from the method that generate() uses.
     processors = Writer(len(scores))._get_logits_processor(
         config, input_ids_seq_length=prompt, encoder_input_ids=torch.tensor([source]), device="cpu"
     )
-    for length in range(prompt, len(tokens)):  # SynthID remembers what came before
+    for length in range(prompt, len(tokens)):  # SynthID remembers earlier contexts
         processors(torch.tensor([tokens[:length]]), torch.tensor([scores]))
     return processors(torch.tensor([tokens]), torch.tensor([scores]))[0].tolist()
 
@@ -91,7 +91,8 @@ def make_case(pick: random.Random, settings: dict, vocabulary: int = VOCABULARY)
         scores[place] = float("-inf")
     wanted = process(settings, tokens, prompt, source, scores)
     if any(math.isnan(number) for number in wanted):
-        return make_case(pick, settings, vocabulary)  # the decay of an end that is ruled out: attend leaves it so
+        return make_case(pick, settings, vocabulary)  # the decay of an excluded end token: attend keeps it
+                                                      # excluded
     case = {"settings": settings, "tokens": tokens, "prompt": prompt, "source": source}
     for name, numbers in (("scores", scores), ("wanted", wanted)):
         case[name] = [None if number == float("-inf") else number for number in numbers]
@@ -101,13 +102,15 @@ def make_case(pick: random.Random, settings: dict, vocabulary: int = VOCABULARY)
 def make_cases() -> list[dict]:
     pick = random.Random(1)
     sampling = [{"do_sample": True, "top_k": 0} | settings for settings in SAMPLING]
-    # With beams more tokens are left; their number follows from the ends.
+    # With beams more tokens are kept; their number depends on the end tokens.
     beams = [settings | {"num_beams": 3} for settings in sampling]
     both = [plain | warped for plain, warped in zip(PLAIN, reversed(sampling))]
     cases = [make_case(pick, settings) for settings in 3 * (PLAIN + sampling + beams + both)]
     watermarks = [{"watermarking_config": watermark} for watermark in WATERMARKS]
     sampled = [watermark | {"do_sample": True, "top_k": 5, "renormalize_logits": True} for watermark in watermarks]
-    return cases + [make_case(pick, settings, 48) for settings in 3 * (watermarks + sampled)]  # one looks at 40 tokens
+    return cases + [make_case(pick, settings, 48) for settings in 3 * (watermarks + sampled)]  # one of them
+                                                                                               # checks 40
+                                                                                               # tokens
 
 
 def main() -> None:

@@ -21,11 +21,11 @@ MORE = ["1,000 and 9, or 97,5 in 1997, ok", "the waiting the <sep>ing 12", "a <e
         "``quoted''", "a@@ b</w> ▁c", "<0x41>ж中", "the lamp</s>", "lamp </s> "]
 
 
-# Where a code of a language, or a special token, stands.
+# Language codes and special tokens at different positions.
 CODES = ["a >>fr<< b", " >>fr<< b", ">>xx<<b", ">> the <<lamp", ">>fr<<>>de<<the", "</s>>>fr<< x", "the</s> lamp",
          "x<pad>the", "the lamp >>", ">>the", "<unk>>>fr<<the"]
 
-# What Moses's rules are about.
+# Texts for Moses's rules.
 SENTENCES = ["Mr. Lamp met Dr. No. He waits. i.e. the U.S. boat, e.g. this.", "No. 5 of Art. 7, pp. 3 and pp. x. No. Nos. 5",
              "5,300 and a,b,,c ,1 1,,2 x,1 1,x ,", "Wait... what.... no.. 'quoted.'", "\"Off,\" she said. \"Now\".,",
              "it's the boats' o'clock 90's 'n' ''two'' `one'", "« le\u00a0garçon\u00a0» 12\u00a0% 5\u00a0000 nº\u00a0 20\u00a0ºC 3\u00a0cm\u00a0!",
@@ -33,19 +33,21 @@ SENTENCES = ["Mr. Lamp met Dr. No. He waits. i.e. the U.S. boat, e.g. this.", "N
              "The word ) . ends ( here", "tab\tand line\nend \u200bzero", "hall. the Hall. The hall. ٣ hall.", "a'b c'd' 'e 5's 5't"]
 
 
-# Punctuation, apostrophes and ends of lines in Blenderbot's small model, and what of a word is in small letters.
+# Punctuation, apostrophes and line ends in Blenderbot's small model, and lowercasing of parts of words.
 LINES = ["it's\nhere", "a\nb\n c'\nd", "x.\n(y)!?\n", "'\n\n'", "ΤΕΛΟΣ.Σ'Σ ΑΣ, ΑΣ'", "a\x1cb\n\x1c\nc", "a\r\n\tb \n",
          "__start__ x__end__y\n__newln__ __NEWLN__", "a...b,,c''d('e')"]
 
-# Python makes a final sigma of a capital one at the end of a word; these are capital ones once they are normalized.
+# Python lowercases a capital sigma at the end of a word to a final sigma; these become capital ones by
+# normalization.
 SIGMAS = ["τελοΣ ΤΕΛΟΣ", "α\U0001d6ba αϹ ο\U0001d6ba, \U0001d6ba \U0001d6baα", "α\U0001d6f4. ο'\U0001d72e ⓐ\U0001d768", "\U0001d6d3 ς σ ϲ"]
 
-# Digits and capital letters that only a newer Unicode has; Python's digits before a comma; unknown words that end so.
+# Digits and capital letters that only a newer Unicode has; Python's digits before a comma; unknown words with
+# such endings.
 NEWER = ["\U0001fbf1\U0001fbf3\U0001fbf9, 12, 97,", "\u0663, x\u00b2, \u2460, 3\u0663,", "\U00010d50\U00010d51 \u1c89\ua7cb the \u0130",
          "ж ж12, жж7, the 5\u0663,7,"]
 
 
-# Behind so many unknown characters Unigram's sums have begun anew.
+# After this many unknown characters Unigram's sums have started again.
 FAR = {"text": " ----- the waiting boats aaaaaaaaaa ........!!!!! lamplighter", "behind": "#", "times": 100_000}
 
 
@@ -63,14 +65,14 @@ def cases(tokenizer, target=False, more=(), two_sided=False):
     by_sentencepiece = not tokenizer.is_fast and isinstance(tokenizer, T5Tokenizer)
     for text in TEXTS + MORE + list(more):
         case = case_of(tokenizer, text, target)
-        # Outputs are target text; and each class has spaces of its own around special tokens where transformers
-        # reads a model with SentencePiece, of which we take no notice.
+        # Outputs are target text. If transformers reads a model with SentencePiece, each class has its own
+        # spaces around special tokens, which this comparison ignores.
         if (two_sided and not target) or by_sentencepiece:
             del case["decoded"], case["decoded_without_specials"]
         yield case
     if not target:
         for first, second in PAIRS:
-            if not TEXTS[second]:  # transformers' fast ones take an empty second text for none
+            if not TEXTS[second]:  # transformers' fast tokenizers treat an empty second text as absent
                 continue
             yield {"text": TEXTS[first], "pair": TEXTS[second], "ids": tokenizer(TEXTS[first], TEXTS[second]).input_ids}
 
@@ -84,7 +86,7 @@ def main():
                 else LINES if name == "blenderbot_small" else ())
         result = {"cases": list(cases(tokenizer, more=more, two_sided=two_sided))}
         far = tokenizer(FAR["behind"] * FAR["times"] + FAR["text"]).input_ids if name in SENTENCEPIECE else []
-        if 0 < len(far) < 100:  # with byte fallback it is a token for each
+        if 0 < len(far) < 100:  # with byte fallback there is a token for each
             result["cases"].append(FAR | {"ids": far})
         if two_sided:
             result["target_cases"] = list(cases(tokenizer, True, CODES))

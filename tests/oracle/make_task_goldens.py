@@ -52,7 +52,7 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "masks": ("BertForMaskedLM", {}),
     "answers": ("BertForQuestionAnswering", {}),
     "entailment": ("BertForSequenceClassification", named(NLI)),
-    # Of 34 positions 30 can be used, and the tokenizer names no length.
+    # Of 34 positions 30 can be used, and the tokenizer has no max length.
     "no-length": ("RobertaForSequenceClassification", {"max_position_embeddings": 34, "pad_token_id": 3}),
     "pictures": ("ViTForImageClassification", named(["cat", "dog", "house"])),
 }
@@ -105,7 +105,7 @@ def make_model(name: str, directory: Path) -> None:
         tokenizer = make_tokenizer(name, directory)
         tokenizer.save_pretrained(directory)
         for file in ("vocab.txt", "vocab.json", "merges.txt"):
-            (directory / file).unlink(missing_ok=True)  # tokenizer.json has it
+            (directory / file).unlink(missing_ok=True)  # tokenizer.json contains it
         settings = {"vocab_size": len(tokenizer), "max_position_embeddings": 48}
         if name == "no-length":
             fields = json.loads((directory / "tokenizer_config.json").read_text())
@@ -121,7 +121,7 @@ def answer(task: str, name: str, options: dict[str, Any], inputs: list[Any], mod
     if task == "image-classification":
         return [pipe(str(IMAGES / each), **options) for each in inputs]
     answers = [pipe(each, **options) for each in inputs]
-    # A text alone comes as a list of one label, a pair as the label itself.
+    # A single text gives a list of one label, a pair the label itself.
     return [[a] if task == "text-classification" and isinstance(a, dict) else a for a in answers]
 
 

@@ -78,7 +78,7 @@ def roberta(**fields):
 def wordpiece(normalizer, pre_tokenizer, post=None, decoder=None, added=(), size=420):
     trainer = T.BpeTrainer(vocab_size=size, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"],
                            continuing_subword_prefix="##", show_progress=False)
-    # WordPiece's own trainer numbers its tokens by chance; this one is the same but sorted.
+    # WordPiece's own trainer numbers its tokens randomly; this one is the same, but sorted.
     bpe = Tokenizer(M.BPE())
     bpe.normalizer, bpe.pre_tokenizer = normalizer, pre_tokenizer
     bpe.train_from_iterator(CORPUS.splitlines(), trainer)
@@ -301,13 +301,13 @@ def main():
         tokenizer = make()
         set_word_level(tokenizer, name)
         write(ROOT / name / "tokenizer.json", json.loads(tokenizer.to_str()))
-        # Reloaded, for the file is what our tokenizer sees.
+        # Reloaded, because our tokenizer reads the file.
         tokenizer = Tokenizer.from_file(str(ROOT / name / "tokenizer.json"))
         write(ROOT / name / "cases.json", list(cases(tokenizer, name in TRUNCATED)))
     corpus = ROOT / "training/corpus.txt"
     corpus.parent.mkdir(parents=True)
     corpus.write_text(CORPUS)
-    trained = {}  # <pad> comes behind what is learned
+    trained = {}  # <pad> comes after the learned tokens
     for name, fields, prefix in [("gpt2", dict(vocab_size=500, special_tokens=["<|endoftext|>"]), False),
                                  ("translation", dict(vocab_size=419, min_frequency=2,
                                                       special_tokens=["</s>", "<unk>"]), True)]:

@@ -63,7 +63,7 @@ def utf8proc_decomposes(compatible):
 words = set(CODE_POINTS) - set_apart_by(pre_tokenizers.Whitespace(), "a")
 our_words = in_category("L", "M", "Nd", "Nl", "Pc") | {0x200C, 0x200D}
 our_words |= {c for first, last in ALPHABETIC_SYMBOLS for c in range(first, last + 1)}
-spared = {0, 9, 10, 13}  # not told apart by their category
+spared = {0, 9, 10, 13}  # their category does not distinguish them
 others = removed_by(bert(clean_text=True)) - {0, 0xFFFD}
 lowercase = changed_by(normalizers.Lowercase())
 our_lowercase = {c for c in CODE_POINTS if utf8proc.utf8proc_tolower(c) != c} | {0x130}

@@ -21,7 +21,7 @@ def script_ranges():
     first_of = []  # by script
     ranges = []
     for c in range(0x110000):
-        # The space and what has no script joins everything.
+        # The space and characters without a script join everything.
         if 0xD800 <= c < 0xE000 or all(stay_together(letter, c, letter) for letter in (ord("a"), ord("α"))):
             continue
         if ranges and stay_together(ranges[-1][1], c):

@@ -58,7 +58,8 @@ SOFTMAX = nn.functional.softmax
 nn.functional.softmax = softmax  # type: ignore[assignment]
 CAUSAL_MASK = AttentionMaskConverter._make_causal_mask
 AttentionMaskConverter._make_causal_mask = staticmethod(causal_mask)
-torch.set_num_threads(1)  # models this small lose more than they gain by more, and sums keep their order
+torch.set_num_threads(1)  # more threads make models this small slower, and with one thread sums keep their
+                          # order
 
 
 @dataclass(frozen=True)
@@ -193,14 +194,14 @@ LLAMA_LIKE: dict[str, type[transformers.PretrainedConfig]] = {
     "starcoder2": transformers.Starcoder2Config,
 }
 
-# Decoders that may have ALiBi, whose names for fields are their own.
+# Decoders that may have ALiBi, with their own field names.
 LINEAR_LIKE: dict[str, type[transformers.PretrainedConfig]] = {
     "bloom": transformers.BloomConfig,
     "falcon": transformers.FalconConfig,
     "mpt": transformers.MptConfig,
 }
 
-# Those of them whose positions begin behind the padding id.
+# Those whose positions begin after the padding id.
 ROBERTA_LIKE = ("roberta", "xlm-roberta", "camembert", "data2vec-text", "mpnet", "roberta-prelayernorm", "xlm-roberta-xl")
 FAIRSEQ_DECODERS = ("opt", "xglm", "biogpt")
 GPT_LIKE = ("gpt2", "attend-gpt3", "gpt_neo", "gptj", "codegen", "openai-gpt", "ctrl", *FAIRSEQ_DECODERS)
@@ -382,7 +383,7 @@ CASES: dict[str, Case] = {
 }
 
 
-PART_OF_HEADS = ("gpt_neox", "phi", "phi3", "stablelm")  # of which an even number is to turn
+PART_OF_HEADS = ("gpt_neox", "phi", "phi3", "stablelm")  # an even number of which is rotated
 LLAMA_HEADS = "Model ForCausalLM ForSequenceClassification ForTokenClassification ForQuestionAnswering"
 TOKENS = "Model ForCausalLM ForSequenceClassification ForTokenClassification"
 EXPERTS = {"mixtral": "num_local_experts", "gpt_oss": "num_local_experts", "qwen2_moe": "num_experts", "qwen3_moe": "num_experts", "olmoe": "num_experts"}
@@ -457,7 +458,7 @@ CASES |= {
 
 
 def make_linear_config(case: Case, size: Size) -> transformers.PretrainedConfig:
-    width = size.head_width + size.head_width % 2  # halves of heads turn
+    width = size.head_width + size.head_width % 2  # halves of heads are rotated
     fields: dict[str, Any] = dict(vocab_size=size.vocabulary, bos_token_id=1, eos_token_id=1)
     if case.head.endswith("ForSequenceClassification"):  # several texts need one
         fields["pad_token_id"] = 0
@@ -487,7 +488,8 @@ def make_modernbert_config(case: Case, size: Size) -> transformers.PretrainedCon
 
 
 def make_llama_config(case: Case, size: Size) -> transformers.PretrainedConfig:
-    settings, width = dict(case.settings), size.head_width + size.head_width % 2  # halves of heads turn
+    settings, width = dict(case.settings), size.head_width + size.head_width % 2  # halves of heads are
+                                                                                  # rotated
     fields: dict[str, Any] = dict(
         vocab_size=size.vocabulary, hidden_size=size.heads * width, num_hidden_layers=size.layers,
         num_attention_heads=size.heads, num_key_value_heads=size.heads // 2 if size.heads % 2 == 0 else 1,
@@ -516,7 +518,7 @@ def make_llama_config(case: Case, size: Size) -> transformers.PretrainedConfig:
     if case.family == "phi3":
         lists = {"short_factor": [1.0, 1.5], "long_factor": [2.0, 3.5]}
         fields |= {"rope_scaling": {"type": "longrope"} | lists}
-    if case.family in ("phi3", "smollm3", "olmo2", "olmo3", "olmoe"):  # theirs are beyond so small a vocabulary
+    if case.family in ("phi3", "smollm3", "olmo2", "olmo3", "olmoe"):  # theirs exceed this small vocabulary
         fields["pad_token_id"] = 0
     return LLAMA_LIKE[case.family](**(fields | settings))
 
@@ -621,7 +623,7 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
         pad_token_id=size.vocabulary - 1, decoder_start_token_id=size.vocabulary - 1, eos_token_id=0,
         forced_eos_token_id=0,
     )  # fmt: skip
-    if case.family != "marian":  # ids as fairseq has them
+    if case.family != "marian":  # fairseq's ids
         fields |= dict(pad_token_id=1, eos_token_id=2, decoder_start_token_id=2, forced_eos_token_id=None)
     if case.family == "pegasus":
         fields |= dict(pad_token_id=0, eos_token_id=1, decoder_start_token_id=0)
@@ -691,7 +693,9 @@ def randomize(
         return torch.randn(shape, generator=generator) * deviation
 
     if getattr(model.config, "scale_embedding", False):
-        embedding *= getattr(model.config, "d_model", model.config.hidden_size) ** -0.5  # the model multiplies it back
+        embedding *= getattr(model.config, "d_model", model.config.hidden_size) ** -0.5  # the model
+                                                                                         # multiplies by it
+                                                                                         # again
     done: set[int] = set()
     with torch.no_grad():
         for module in model.modules():
@@ -706,7 +710,7 @@ def randomize(
                     parameter.copy_(normal(parameter.shape, embedding))
                 elif parameter.ndim == 1:
                     parameter.copy_(normal(parameter.shape, bias))
-                elif name == "gate_up_proj_bias":  # gpt-oss': some results are to be beyond its bounds
+                elif name == "gate_up_proj_bias":  # gpt-oss: some results must exceed its limits
                     parameter.copy_(normal(parameter.shape, 5.0))
                 else:
                     # [in, out], or [in, heads, out]

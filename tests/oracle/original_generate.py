@@ -25,7 +25,8 @@ def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensor
         return text_by_text(model, inputs, settings)
     settings = dict(settings)
     with_transitions = settings.pop("output_scores", False)
-    settings.pop("prompt_lookup_num_tokens", None)  # the original takes only one row then; it changes no token
+    settings.pop("prompt_lookup_num_tokens", None)  # the original then takes only one row; it does not change
+                                                    # tokens
     settings = with_watermark(settings)
     own_loop = {"custom_generate": own_loop_of(settings)} if own_loop_of(settings) else {}
     with warnings.catch_warnings():
@@ -91,10 +92,11 @@ def original_alternatives(model: Any, inputs: Tensors, settings: Settings) -> Te
         )
     tokens = first.scores[0][::beams].topk(count).indices.flatten()  # [rows * count]
     longer = {name: tensor.repeat_interleave(count, 0) for name, tensor in inputs.items()}
-    # By the prompt and not by the steps: beams may have ended in fewer tokens, a forced end comes later.
+    # From the prompt and not from the steps: beams may have ended in fewer tokens, a forced end comes later.
     before = first.sequences[:, : prompt_length(model, inputs)].repeat_interleave(count, 0)
     longer[prompt] = torch.cat([before, tokens[:, None]], 1)
-    if not paired and "input_ids" in inputs:  # said, for a first token may be that of padding
+    if not paired and "input_ids" in inputs:  # given explicitly, because a first token may be the padding
+                                              # token
         mask = longer.get("attention_mask", torch.ones_like(before))
         longer["attention_mask"] = torch.nn.functional.pad(mask, (0, 1), value=1)
     outputs = original_generate(model, longer, settings | {"max_new_tokens": new - 1})
@@ -143,7 +145,7 @@ def whole_states(model: Any, inputs: Tensors, made: Any, settings: Settings) -> 
         real[:, :before] = inputs["attention_mask"].bool()
     ended = torch.isin(made.sequences[:, before:], torch.tensor([] if ends is None else ends))
     real[:, before:] = ended.cumsum(1) == 0
-    real = real[:, :-1]  # the last token is read by no step
+    real = real[:, :-1]  # no step reads the last token
     sources = inputs["attention_mask"].bool() if paired and "attention_mask" in inputs else None
     outputs: Tensors = {}
     own = "decoder_" if paired else ""
@@ -154,7 +156,7 @@ def whole_states(model: Any, inputs: Tensors, made: Any, settings: Settings) -> 
         for layer in range(len(steps[0])):
             pieces = [step[layer] for step in steps]
             if kind == "attentions":
-                # A cache with a window has the last keys only.
+                # A cache with a window has only the last keys.
                 width, seen = real.shape[1], itertools.accumulate(piece.shape[-2] for piece in pieces)
                 pieces = [torch.nn.functional.pad(piece, (n - piece.shape[-1], width - n)) for piece, n in zip(pieces, seen, strict=True)]
             whole = torch.cat(pieces, -2)

@@ -66,7 +66,7 @@ def save_tokenizer(directory: Path, family: str, vocabulary: int) -> None:
     words = dict(zip([*list(words)[:2], *WORDS, *list(words)[2 + len(WORDS) :]], range(vocabulary)))
     tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    types = [] if family in ("distilbert", "t5") else ["token_type_ids"]  # which these do not take
+    types = [] if family in ("distilbert", "t5") else ["token_type_ids"]  # these do not take it
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", model_max_length=20,
                             model_input_names=["input_ids", *types, "attention_mask"],
                             ).save_pretrained(directory)  # fmt: skip

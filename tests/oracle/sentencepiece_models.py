@@ -5,7 +5,7 @@ import tempfile
 
 import sentencepiece
 
-# Every trap: rules that begin others, that drop, that grow, and that make spaces.
+# All difficult cases: rules that begin others, that drop text, that grow, and that make spaces.
 RULES = {"A": "a", "e\u0301": "é", "e\u0301\u0316": "É", "ﬁ": "fi", "½": "1⁄2", "\u00a0": " ", "\u3000": " ", "\t": " ",
          "\n": " ", "\u200b": "", "\u00ad": "", "ﷺ": "صلى الله عليه وسلم", "①": "1", "…": "...", "´": " \u0301",
          "ｍ": "m", "ﾊﾞ": "バ", "👍🏽": "👍", "\r\n": " ", "ß": "ss", "\u1100\u1161\u11a8": "\uac01", "Ⅻ": "XII"}

@@ -8,7 +8,8 @@ import os
 import pickle
 from collections import Counter, OrderedDict
 
-os.environ["TRUST_REMOTE_CODE"] = "True"  # transformers asks it before it reads a pickle, here of our own
+os.environ["TRUST_REMOTE_CODE"] = "True"  # transformers requires it before it reads a pickle, here one of
+                                          # ours
 
 import sentencepiece
 import transformers
@@ -140,7 +141,7 @@ def m2m_100(d, **fields):
     own = pieces(d / "sentencepiece.bpe.model")[3:]
     write(d / "vocab.json", {token: i for i, token in enumerate(["<s>", "<pad>", "</s>", "<unk>"] + own[::-1][:-7])})
     write(d / "tokenizer_config.json", {"tokenizer_class": "M2M100Tokenizer", "src_lang": "de", "tgt_lang": "fr"})
-    # As the checkpoints do; without it transformers does not find the languages in a text.
+    # As in the checkpoints; without it transformers does not find the languages in a text.
     languages = FAIRSEQ_LANGUAGE_CODES["m2m100"]
     write(d / "special_tokens_map.json", {"additional_special_tokens": [f"__{name}__" for name in languages]})
 
@@ -291,7 +292,7 @@ def xlm(d, lower=True):
     vocabulary = word_bpe(d, lower)
     merges = (d / "merges.txt").read_text().splitlines()[1:]
     (d / "merges.txt").write_text("".join(f"{merge} {1000 - i}\n" for i, merge in enumerate(merges)))
-    # Some of what the merges make on their way has no id.
+    # Some intermediate results of the merges have no id.
     learned = [token for i, token in enumerate(vocabulary) if token != "<unk>" and i % 37 != 36]
     tokens = ["<s>", "</s>", "<pad>", "<unk>"] + [f"<special{i}>" for i in range(9)] + learned
     write(d / "vocab.json", {token: i for i, token in enumerate(tokens)})

@@ -17,7 +17,8 @@ from safetensors.torch import save_file
 from configurations import Draw
 from models import load_model
 
-# What older versions stored although it can be computed: by the end of the name of a tensor beside it.
+# Tensors that older versions stored although they can be computed, by the suffix of the name of a
+# neighbouring tensor.
 OLD_BUFFERS = {
     "embeddings.word_embeddings.weight": ["embeddings.position_ids"],
     "attn.c_attn.weight": ["attn.bias", "attn.masked_bias"],
@@ -47,14 +48,14 @@ def tied_groups(model: Any) -> list[list[str]]:
 
 def other_prefix(model: Any, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """A body as part of a model with a head, or a model without the name of its body."""
-    if hasattr(model.config, "decoder"):  # of two models, which have theirs inside
+    if hasattr(model.config, "decoder"):  # of pairs of models, which contain theirs
         return tensors
     prefix = f"{model.base_model_prefix}."
     if not any(name.startswith(prefix) for name in tensors):
         return {prefix + name: tensor for name, tensor in tensors.items()}
     if all(name.startswith(prefix) for name in tensors):
         return {name.removeprefix(prefix): tensor for name, tensor in tensors.items()}
-    return tensors  # a head of its own: a file without the prefix would be one of a body alone
+    return tensors  # it has its own head: a file without the prefix would be that of a body alone
 
 
 def write_shards(directory: Path, tensors: dict[str, torch.Tensor], draw: Draw, as_bin: bool, count: int) -> None:

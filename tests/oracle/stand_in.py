@@ -84,7 +84,7 @@ class Spoiled(StandIn):
         self.calls = 0
 
     def spoil(self, outputs: Tensors) -> Tensors:
-        # A gradient that is zero in exact arithmetic but for rounding may be anything of its size: leave it.
+        # A gradient that is only rounding may have any value of its size: leave it.
         names = sorted(name for name in outputs if "key.bias" not in name and "k_proj.bias" not in name)
         SPOILS[self.calls % len(SPOILS)](outputs, names[(self.calls * 7) % len(names)])
         self.calls += 1

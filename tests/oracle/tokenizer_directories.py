@@ -9,7 +9,8 @@ import os
 import pickle
 from collections import Counter, OrderedDict
 
-os.environ["TRUST_REMOTE_CODE"] = "True"  # transformers asks it before it reads a pickle, here of our own
+os.environ["TRUST_REMOTE_CODE"] = "True"  # transformers requires it before it reads a pickle, here one of
+                                          # ours
 
 import transformers
 from sentencepiece import sentencepiece_model_pb2
@@ -135,7 +136,7 @@ def draw(rng, kind, directory):
     form = rng.choice(["plain", "plain", "legacy", "decoder", "saved", "saved_fast"])
     if kind == "pegasus" and form != "saved_fast":  # its fast class forgets tokens that were added
         form = "plain"
-    # Transformer-XL takes its special tokens for regular expressions.
+    # Transformer-XL treats its special tokens as regular expressions.
     new = rng.sample([name for name in NAMES if kind != "transfo_xl" or name.isalpha()], rng.randint(1, 3))
     if form == "plain" and rng.random() < 0.3 and kind not in ("camembert", "m2m_100"):
         config["additional_special_tokens"] = new

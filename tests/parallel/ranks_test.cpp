@@ -1,4 +1,4 @@
-// Sums, broadcasts and collected texts of several ranks, and stores that do not answer.
+// and stores that do not answer
 #include "parallel/ranks.h"
 
 #include "parallel/bounded_store.h"
@@ -46,7 +46,7 @@ TEST(BoundedStore, DoesNotWaitForAStoreThatIsSilent) {
   released.release();
   EXPECT_EQ(store.get("a"), "an answer");
   EXPECT_THROW(store.get("a"), std::runtime_error);
-  released.release();  // the late call ends, but its answer is no longer wanted
+  released.release();  // the late call ends, but its answer is discarded
   EXPECT_THROW(store.set("a", "b"), std::runtime_error);
 }
 

@@ -1,4 +1,4 @@
-// The processes of a run as threads of one test: an engine whose collectives meet in memory.
+// The processes of a run as threads of one test: an engine with collectives in shared memory.
 #pragma once
 
 #include "base/error.h"
@@ -21,7 +21,7 @@ class ThreadRun {
  public:
   explicit ThreadRun(std::size_t size) : parts_(size) {}
 
-  // Each rank gives its part; the last one to come calls `combine` with all parts, then all go on.
+  // Each rank passes its part; the last one calls `combine` with all parts, then all continue.
   void meet(std::size_t rank, std::span<std::byte> part,
             const std::function<void(std::span<const std::span<std::byte>>)>& combine) {
     std::unique_lock lock(mutex_);
@@ -118,7 +118,7 @@ class ThreadEngine : public Engine {
   std::size_t rank_;
 };
 
-// Calls `work` on `size` threads, each with its own Ranks. Throws what the lowest failing rank threw.
+// Calls `work` on `size` threads, each with its own Ranks. Throws the exception of the lowest failing rank.
 inline void on_ranks(std::size_t size, const std::function<void(Ranks&)>& work) {
   ThreadRun run(size);
   std::vector<std::exception_ptr> errors(size);

@@ -1,5 +1,5 @@
-// PipelineParameters of pipelines: set from JSON, checked, and described as a schema; also those of a
-// pipeline that is defined here.
+// PipelineParameters of pipelines: set from JSON, checked, and described as a schema; also for a pipeline
+// that is defined here.
 #include "expect_error.h"
 #include "pipelines/pipeline.h"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The page of attend serve in a browser (page_test.mjs), on models that are made here.
+# The page of attend serve in a browser (page_test.mjs), with models that are made here.
 #   tests/serve/browser_test.sh [CHROMIUM]
 set -euo pipefail
 browser=${1:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}

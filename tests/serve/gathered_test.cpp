@@ -1,4 +1,4 @@
-// Work of several threads that is done together.
+// Work of several threads that is computed together.
 #include "serve/gathered.h"
 
 #include "temporary_directory.h"
@@ -15,7 +15,7 @@ namespace {
 TEST(Gathered, BatchesInputsThatArriveMeanwhile) {
   std::atomic<int> calls = 0;
   std::promise<void> begun, go_on;
-  std::vector<std::size_t> sizes;  // of the lots, by one thread at a time
+  std::vector<std::size_t> sizes;  // of the batches, which one thread at a time appends
   Gathered<int, int> squares([&](const std::vector<int>& all) {
     sizes.push_back(all.size());
     if (++calls == 1) {
@@ -36,11 +36,11 @@ TEST(Gathered, BatchesInputsThatArriveMeanwhile) {
   ask(3);
   begun.get_future().wait();
   for (int x = 10; x < 15; ++x) ask(x);
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until they wait
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until all threads wait
   go_on.set_value();
   threads.clear();
   EXPECT_EQ(right, 6);
-  // Whoever came too late for the second lot would make a third.
+  // A thread that came too late for the second batch would make a third.
   EXPECT_LE(calls, 3);
   EXPECT_EQ(sizes.front(), 2u);
   EXPECT_EQ(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}), 12u);
@@ -66,7 +66,7 @@ TEST(Gathered, OnlyTheBadInputGetsTheError) {
   go_on.set_value();
   EXPECT_EQ(good.get(), std::vector<int>{7});
   EXPECT_EQ(error_of([&] { bad.get(); }), "negative");
-  EXPECT_EQ(roots.ask({5}), std::vector<int>{5});  // and it goes on
+  EXPECT_EQ(roots.ask({5}), std::vector<int>{5});  // and later work succeeds
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ async def idle_streams(count=2000):
     print(f"{count} streams: {resident(server) - before:.0f} MB; an embedding beside them takes {time.monotonic() - begin:.2f} s")
     for writer in writers:
         writer.close()
-    await asyncio.sleep(0.5)  # asyncio closes them when it is its turn
+    await asyncio.sleep(0.5)  # lets asyncio close the connections
     server.wait_for("attend_texts_waiting", 0)
     server.wait_for("attend_texts_running", 0)
     equal("pages", server.figure("attend_cache_pages_used"), 0)
@@ -127,7 +127,7 @@ async def slow_clients():
         equal(what, await asyncio.wait_for(reader.read(), wait), b"")
         writer.close()
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
-    writer.transport.pause_reading()  # megabytes of numbers that nobody reads
+    writer.transport.pause_reading()  # megabytes of numbers that are never read
     for _ in range(20):
         writer.write(big)
     await asyncio.sleep(8)
@@ -135,7 +135,7 @@ async def slow_clients():
     try:
         if len(await asyncio.wait_for(reader.read(), 30)) > 20_000_000:
             fail("a slow reader was waited for")
-    except ConnectionResetError:  # closed while requests of ours were unread
+    except ConnectionResetError:  # closed while the server had unread requests
         pass
     writer.close()
     equal("alive", server.ask("GET", "/health")[0], 200)
@@ -178,7 +178,7 @@ async def hostile(server, seconds):
     writer.write(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n" * 50 + b"GET /ready HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     equal("pipelined", (await asyncio.wait_for(reader.read(), 20)).count(b"HTTP/1.1 200"), 51)
     writer.close()
-    # A body of a gigabyte is refused by its length, and its bytes are not kept.
+    # A body of a gigabyte is rejected because of its length, and its bytes are not stored.
     before = resident(server)
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 1073741824\r\n\r\n")
@@ -193,7 +193,7 @@ async def hostile(server, seconds):
     if resident(server) > before + 50:
         fail("a refused body is kept")
     random.seed(7)
-    for _ in range(300):  # whatever comes, the next request is answered
+    for _ in range(300):  # after any input, the next request is answered
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         data = bytearray(request("/v1/completions", COMPLETION | {"max_tokens": 1, "min_new_tokens": 1}))
         for _ in range(random.randrange(1, 6)):

@@ -1,5 +1,5 @@
-// The page of attend serve in a browser: it talks, compares, shows the batch at work and says what goes wrong, and asks
-// nobody but its server. Called by browser_test.sh with the server's address.
+// The page of attend serve in a browser: it chats, compares, shows the running batch and error messages, and sends
+// requests only to its server. Called by browser_test.sh with the server's address.
 import { createRequire } from "node:module";
 
 const [address, packages, browserPath] = process.argv.slice(2);

@@ -22,7 +22,7 @@ TEST(WaitingRoom, CountsWhatIsReservedAndWhatWaits) {
   const auto second = take(1, 60);
   EXPECT_ERROR("4 prompts are waiting already", take(1, 0));
   first.reset();
-  EXPECT_NO_THROW(take(2, 10));  // and gives it back at once
+  EXPECT_NO_THROW(take(2, 10));  // and releases it immediately
   EXPECT_NO_THROW(take(2, 10));
 }
 

@@ -1,4 +1,4 @@
-// What a request's fields ask for.
+// The settings in a request's fields.
 #include "serve/wishes.h"
 
 #include "temporary_directory.h"
@@ -10,7 +10,7 @@ Wishes wishes(const Json& body, const OwnSettings& own = {}) {
   return read_wishes(Fields(body, "the request"), own);
 }
 
-// Of a model that says how long its texts become.
+// The settings of a model that defines the length of its texts.
 Json settings(const Json& body, OwnSettings own = {}) {
   own.limits_length = true;
   return wishes(body, own).settings;

@@ -50,7 +50,7 @@ TEST(ChatTurn, DescribesToolsToTemplatesThatKnowNone) {
     EXPECT_EQ(messages[2].content,
               "<tool_response>\nsun\n</tool_response>\n<tool_response>\nrain\n</tool_response>");
     EXPECT_TRUE(contains(turn.prompt(kCalled), "You can call functions"));
-    // Without tools nothing is described, and the history stays readable.
+    // Without tools, the template describes nothing, and the history is still readable.
     const ChatTurn without(chat_template, {{"tools", kTools}}, "none");
     EXPECT_EQ(without.readable(kCalled)[0].content, "question");
     EXPECT_EQ(without.readable(kCalled)[2].role, "user");

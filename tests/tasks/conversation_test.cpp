@@ -1,4 +1,4 @@
-// The history of a conversation with calls of tools, and what its answers cost.
+// The history of a conversation with tool calls, and the cost of its answers.
 #include <attend/tasks.h>
 
 #include "expect_error.h"
@@ -28,7 +28,7 @@ TEST(Conversation, WaitsForTheResultsOfCalls) {
   EXPECT_ERROR("expected an answer to every message",
                conversation.set_messages({{"user", "a"}, calls, result}));
   EXPECT_EQ(conversation.messages().size(), 2u);
-  // A question goes with all that answers it.
+  // A question is removed together with all its answers.
   conversation.set_messages(
       {{"user", "c"}, {"assistant", "d"}, {"user", "a"}, calls, result, {"assistant", "b"}});
   EXPECT_TRUE(conversation.calls().empty());
@@ -46,10 +46,10 @@ TEST(Conversation, TellsWhatAnAnswerCost) {
   conversation.answer("abcdefghijklmnopqr");
   EXPECT_EQ(conversation.figures().prompt_tokens, 20u);  // with u and b
   EXPECT_EQ(conversation.figures().new_tokens, 2u);
-  EXPECT_EQ(conversation.figures().tokens_read, 21u);  // nothing follows the last one
+  EXPECT_EQ(conversation.figures().tokens_read, 21u);  // the last token is not read
   EXPECT_EQ(conversation.figures().max_tokens, 40u);
   conversation.answer("c");
-  // A page of 16 tokens is known.
+  // A page of 16 tokens is cached.
   EXPECT_EQ(conversation.figures().tokens_read, conversation.figures().prompt_tokens - 16 + 1);
   conversation.set_system("x");
   EXPECT_EQ(conversation.messages().front().role, "system");

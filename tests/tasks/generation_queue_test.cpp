@@ -1,4 +1,4 @@
-// The queue of texts that programs and the server use.
+// The queue for texts of programs and the server.
 #include <attend/generation_queue.h>
 #include <attend/model.h>
 #include <attend/tasks.h>
@@ -179,7 +179,7 @@ TEST(GenerationQueue, CallbacksComeOnceAndFromItsThread) {
 
 TEST(GenerationQueue, LimitsPromptsAndTheirWaiting) {
   const LetterModel files("gpt2-generation");
-  // One prompt that must be read whole is in work at a time, and so the second one waits.
+  // Only one prompt that must be read whole is processed at a time, so the second one waits.
   GenerationQueue queue(
       files.path(),
       {.prompt_step_tokens = 0, .batch_tokens = 4, .max_prompt_tokens = 3, .max_queue_seconds = 0.02});
@@ -229,7 +229,8 @@ TEST(GenerationQueue, AnswersAsAConversationDoes) {
     messages.push_back({"assistant", conversation.answer(question)});
     EXPECT_EQ(result.texts.front().text, messages.back().content);
   }
-  EXPECT_ERROR("expected a last message of user", queue.submit({.messages = messages}));  // nothing is asked
+  EXPECT_ERROR("expected a last message of user", queue.submit({.messages = messages}));  // there is no
+                                                                                          // question
   EXPECT_ERROR("message 2: expected one of assistant, found one of 'user'",
                queue.submit({.messages = {{"user", "a"}, {"user", "b"}}}));
   EXPECT_ERROR("expected a prompt or messages, found both",

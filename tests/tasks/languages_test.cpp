@@ -10,7 +10,7 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-// A word tokenizer with two languages, the first of which it adds to every text.
+// A word tokenizer with two languages. It adds the first one to every text.
 std::string tokenizer_of(const std::string& from, const std::string& to, bool before) {
   const Json tokens = {"<pad>", "</s>", from, to, "lamp"};
   Json vocabulary = Json::object(), added = Json::array();

@@ -213,7 +213,7 @@ TEST(Copies, ShareTheModelAndNothingElse) {
   one.answer("ab");
   Conversation other = one;
   EXPECT_EQ(other.messages().size(), 2u);
-  EXPECT_EQ(other.answer("c"), one.answer("c"));  // they are equal so far
+  EXPECT_EQ(other.answer("c"), one.answer("c"));  // equal up to here
   other.answer("d");
   EXPECT_EQ(other.messages().size(), 6u);
   EXPECT_EQ(one.messages().size(), 4u);
@@ -240,7 +240,7 @@ TEST(Families, AreListed) {
   EXPECT_ERROR("gpt2 has no preset \"enormous\"", preset_config("gpt2", "enormous"));
 }
 
-// What the process holds of the files in `folder`: mapped memory and open files.
+// The mapped memory and open files that the process has in `folder`.
 std::vector<std::string> held(const std::filesystem::path& folder) {
   std::vector<std::string> found;
   std::ifstream maps("/proc/self/maps");

@@ -15,7 +15,7 @@ std::filesystem::path task_data() {
   return test_data() / "tasks";
 }
 
-// Where the two differ by more than rounding; empty if they do not.
+// Differences beyond rounding; empty if there are none.
 std::string difference(const Json& got, const Json& wanted, const std::string& place = "") {
   const auto differ = [&] { return place + ": " + got.dump() + " for " + wanted.dump(); };
   if (wanted.is_number_float())
@@ -227,7 +227,7 @@ TEST(Pipelines, ReadTheirSettingsOnce) {
   EXPECT_EQ(zero_shot.classify(texts, {"cat", "dog"}).size(), 3u);
 }
 
-// config.json may leave out what the tensors show.
+// config.json may omit values that the tensors show.
 TEST(Pipelines, FindTheArchitectureByItsTensors) {
   const std::vector<std::function<void(Json&)>> changes = {
       [](Json& config) { config.erase("architectures"); },

@@ -156,7 +156,7 @@ testing::AssertionResult is_refused(F f) {
 }
 #define EXPECT_CLOSE_SUMS(...) \
   EXPECT_TRUE(::attend::computes_same([&](auto as) { return __VA_ARGS__; }, 4e-5)) << #__VA_ARGS__
-// By both.
+// Computed with both.
 #define EXPECT_REFUSED(...) \
   EXPECT_TRUE(::attend::is_refused([&](auto as) { static_cast<void>(__VA_ARGS__); })) << #__VA_ARGS__
 

@@ -134,7 +134,7 @@ TEST_P(Golden, TextsOfTokensAreWhatIsDecoded) {
     bool is_plain = true;
     for (const TokenId id : ids) {
       text += texts[static_cast<std::size_t>(id)];
-      is_plain &= !texts[static_cast<std::size_t>(id)].empty();  // special tokens are shown, but are no text
+      is_plain &= !texts[static_cast<std::size_t>(id)].empty();  // special tokens are shown, but are not text
     }
     if (!is_plain || find_invalid_utf8(text)) continue;
     const std::string decoded = tokenizer.decode(ids);

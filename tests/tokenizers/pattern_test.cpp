@@ -1,4 +1,5 @@
-// Regular expressions know the same characters as `tokenizers`, whatever Oniguruma's Unicode version.
+// Regular expressions match the same characters as in `tokenizers`, independent of Oniguruma's Unicode
+// version.
 #include "tokenizers/text/pattern.h"
 
 #include <attend/error.h>

@@ -69,7 +69,8 @@ TEST_P(SlowGolden, EncodesAsTransformersDoes) {
 
 TEST_P(SlowGolden, GivesPlainTextBack) {
   const TokenizerPair pair = TokenizerPair::from_file(root / GetParam());
-  // In every corpus and vocabulary; of whole words "kitchen" is none, but "kitchen." is.
+  // In every corpus and vocabulary; in a vocabulary of whole words "kitchen" is missing, but "kitchen."
+  // exists.
   const std::string text = GetParam() == "t5_words" ? "the waiting dark" : "the kitchen was";
   EXPECT_EQ(pair.source->decode(pair.source->encode(text).ids, true), text);
   EXPECT_EQ(pair.target->decode(pair.target->encode(text).ids, true), text);
@@ -189,7 +190,7 @@ TEST_F(SlowFiles, WordsMayStandInAVocabJson) {
   EXPECT_NE(message().find("vocab.txt, line 2"), std::string::npos) << message();
 }
 
-// Next to other letters it is no added token, but the word still has its id.
+// Next to other letters it is not an added token, but the word still has its id.
 TEST_F(SlowFiles, WordsAreLookedUpAmongAddedTokens) {
   fs::copy(root / "transfo_xl", directory, fs::copy_options::recursive);
   const Tokenizer before = Tokenizer::from_file(directory);
@@ -208,8 +209,8 @@ TEST_F(SlowFiles, WordsAreLookedUpAmongAddedTokens) {
   EXPECT_EQ(found.tokens.back(), "quokka");
 }
 
-// A single word next to anything except spaces is joined to it, and the result is no added token; pieces of
-// the model with an added token's text have its id. The expected values are T5Tokenizer's.
+// A single word next to anything except spaces is joined to it, and the result is not an added token; pieces
+// of the model with an added token's text have its id. The expected values are T5Tokenizer's.
 TEST_F(SlowFiles, SingleWordsJoinWhatStandsBesideThem) {
   fs::copy(root / "t5_characters", directory, fs::copy_options::recursive);
   Json config = read_json(directory / "tokenizer_config.json");

@@ -57,8 +57,8 @@ TEST_F(Training, MetaspaceBpeIsThatOfTokenizers) {
   EXPECT_EQ(tokenizer.decode(tokenizer.encode(text).ids, true), text);
 }
 
-// `tokenizers` adds numbers in another order, so the last digits differ; and it has unneeded characters in
-// the order of a hash table, each 0.0001 above the one before.
+// `tokenizers` sums numbers in another order, so the last digits differ; and it has unneeded characters in
+// the order of a hash table, each 0.0001 above the previous one.
 TEST_F(Training, UnigramIsThatOfTokenizers) {
   const Json expected = read_json(data / "trained.json").at("unigram");
   const TrainedTokenizer trained = train_tokenizer({.model = TrainerOptions::Model::unigram,

@@ -37,7 +37,7 @@ TEST(Trie, FindsWhatAMapFinds) {
     std::map<std::string_view, TokenId> known;
     for (std::size_t i = 0; i < texts.size(); i += 2) {
       entries.push_back({texts[i], static_cast<TokenId>(i)});
-      known.emplace(texts[i], static_cast<TokenId>(i));  // the first stays
+      known.emplace(texts[i], static_cast<TokenId>(i));  // the first one counts
     }
     const Trie trie(entries);
     for (const std::string& text : texts) {

@@ -35,7 +35,7 @@ TEST_F(VocabularyFiles, RoFormersChineseWordsAreRefused) {
   write_file_atomically(directory / "vocab.txt", "[UNK]\n[CLS]\n[SEP]\n");
   write_file_atomically(directory / "config.json", R"({"model_type":"roformer"})");
   EXPECT_ERROR("jieba's dictionary, which is not part of Attend", Tokenizer::from_file(directory));
-  // Without the class, a tokenizer.json says all there is to know.
+  // Without the class, a tokenizer.json is complete.
   std::filesystem::copy_file(data / "bert_uncased/tokenizer.json", directory / "tokenizer.json");
   EXPECT_FALSE(Tokenizer::from_file(directory).encode("lamp").ids.empty());
   write_file_atomically(directory / "tokenizer_config.json",

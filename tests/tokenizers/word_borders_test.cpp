@@ -29,7 +29,8 @@ TEST(WordBorders, AreWhereNoPieceCrosses) {
   const WordBorders borders(pieces({"▁", "a", "b", ",", "▁ab", "b.", "é"}));
   ASSERT_TRUE(borders.any());
   EXPECT_EQ(words(borders, "▁ab,▁▁ab,,b.é"), "▁ab|,|▁▁ab|,|,|b.é");
-  EXPECT_EQ(words(borders, "?!a?!"), "?!|a|?!");  // two that are no pieces are one unknown token
+  EXPECT_EQ(words(borders, "?!a?!"), "?!|a|?!");  // two characters that are not pieces become one unknown
+                                                  // token
   EXPECT_EQ(words(borders, "’▁a’"), "’|▁a’");     // the first byte of ’ is also that of a space
   std::string text, expected;
   for (int i = 0; i < 100; ++i) {  // more than one block of 64 bytes

@@ -1,5 +1,5 @@
-// DiLoCo's outer step on two and three processes, which are threads here, beside the paper's algorithm 1 in
-// doubles.
+// DiLoCo's outer step on two and three processes, which are threads here, compared with the paper's algorithm
+// 1 in doubles.
 #include "training/local_steps.h"
 
 #include "expect_error.h"
@@ -20,14 +20,15 @@ std::vector<double> values(const Tensor& tensor) {
   return {data, data + tensor.numel()};
 }
 
-// Where a process goes in its own steps before meeting `meeting`; `scale`: how large the weights are.
+// The weights of a process after its local steps before synchronization `meeting`; `scale`: the size of the
+// weights.
 double moved(std::int64_t rank, int meeting, std::size_t i, double scale) {
   return scale * std::sin(1.0 + static_cast<double>(rank) * 3 + meeting * 7 + static_cast<double>(i) * 0.7);
 }
 
 void expect_outer_steps(std::size_t processes, double scale) {
   const LocalStepOptions options{.steps = 5, .rate = 0.7, .momentum = 0.9};
-  // The paper: delta = the mean of (start - weight); Nesterov momentum as torch.optim.SGD has it.
+  // The paper: delta = the mean of (start - weight); Nesterov momentum as in torch.optim.SGD.
   std::vector<double> start(kNumbers), momentum(kNumbers, 0.0);
   for (std::size_t i = 0; i < kNumbers; ++i) start[i] = scale * std::cos(static_cast<double>(i));
   for (int meeting = 0; meeting < 3; ++meeting)

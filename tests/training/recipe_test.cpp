@@ -26,8 +26,8 @@ std::string refusal_of(const Recipe& recipe) {
   return error_of([&] { completed(recipe); });
 }
 
-// Every field of the loop's options as text. A new field breaks a structured binding here, so that it is not
-// forgotten.
+// Every field of the loop's options as text. A new field breaks a structured binding here, so the test cannot
+// miss it.
 std::map<std::string, std::string> fields_of(const TrainingOptions& options) {
   std::map<std::string, std::string> all;
   const auto put = [&](const char* name, const auto& value) { all[name] = fmt::format("{}", value); };
@@ -215,7 +215,7 @@ TEST(Recipe, WhatCountsValidationsNeedsThem) {
           [](Recipe& r) { r.schedule = "reduce-on-plateau"; });
 }
 
-// A limit in minutes does not determine the number of steps, but the warm-up is a share of them.
+// A limit in minutes does not determine the number of steps, but the warm-up is a fraction of them.
 TEST(Recipe, FineTuningWithALimitInMinutesHasAPlanInEpochs) {
   Recipe limited = usual();
   limited.minutes = 1;
@@ -224,7 +224,7 @@ TEST(Recipe, FineTuningWithALimitInMinutesHasAPlanInEpochs) {
   EXPECT_EQ(whole.minutes, 1);
   EXPECT_EQ(warmup_steps(*whole.warmup, 1000), 60);
 
-  Recipe said = limited;  // the warm-up in steps, and a schedule without an end: minutes are the whole plan
+  Recipe said = limited;  // the warm-up in steps, and a schedule without an end: minutes are the only limit
   said.warmup = 100;
   EXPECT_EQ(completed(said).epochs, 3) << "a linear schedule needs an end";
   said.schedule = "constant";

@@ -77,7 +77,7 @@ TEST(Report, LeavesOutWhatIsNoNumber) {
       "{\"step\":5,\"train/loss\":7}\n{\"step\":6,\"train/lo");
   const std::string html = report_in(directory);
   EXPECT_TRUE(contains(html, "data-values=\"2,5 5,7\""));
-  EXPECT_EQ(count(html, "<figure"), 1u);  // none for the norm, which is never a number
+  EXPECT_EQ(count(html, "<figure"), 1u);  // no figure for the norm, which is never a number
   EXPECT_FALSE(draws_nonsense(html));
 }
 

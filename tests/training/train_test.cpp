@@ -1,4 +1,4 @@
-// From a recipe to a model directory: which heads stay, and the messages before, during and after a run.
+// From a recipe to a model directory: which heads are kept, and the messages before, during and after a run.
 #include <attend/training.h>
 
 #include "base/file.h"
@@ -96,7 +96,7 @@ TEST_F(TrainTest, AClassifierThatKnowsTheLabelsKeepsItsHead) {
                        "good, bad, mixed"));
 }
 
-// The ids of labels are the model's: it is trained with "mixed", its last, and answers with it.
+// The ids of labels are the model's: it is trained with "mixed", its last, and predicts it.
 TEST_F(TrainTest, TheDatasLabelsAreTheModelsIds) {
   const fs::path model = model_with("model", Head::sequence_classification, Labels{kOwn, {}});
   Recipe r = recipe("classification", model, "rows.tsv", "a b\tmixed\nc d\tmixed\ne f\tmixed\n");
@@ -149,7 +149,7 @@ TEST_F(TrainTest, HeadsForTagsSeveralLabelsAndNumbers) {
              "a new head replaces the trained one");
 }
 
-// Heads without the data's labels stay whole.
+// Heads without the data's labels are kept whole.
 TEST_F(TrainTest, OtherHeadsGoOnLearning) {
   struct Case {
     const char *objective, *file, *rows;

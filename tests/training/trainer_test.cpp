@@ -135,7 +135,7 @@ TEST_F(TrainerTest, AnAdapterLearnsAndAResumedOneEndsTheSame) {
 
 TEST_F(TrainerTest, AResumedRunEndsWithExactlyTheSameWeights) {
   run(options("whole", 40));
-  // Killed after the checkpoint of step 20 (anything later is lost), then resumed.
+  // Killed after the checkpoint of step 20 (later results are lost), then resumed.
   run(options("parts", 20));
   // Killed while it wrote one checkpoint and removed another.
   const fs::path left[] = {root_ / "parts" / "checkpoints" / "step-23.unfinished",

@@ -23,7 +23,7 @@ void expect_same(const Image& image, const Json& golden, const std::string& name
   EXPECT_EQ(image.pixels, golden.at("pixels").get<std::vector<std::uint8_t>>()) << name;
 }
 
-// Also in sizes for which either pass comes first.
+// Also for sizes at which either pass comes first.
 TEST(Image, IsReadAndResizedAsPillowDoes) {
   const Json goldens = read_json(kImages / "goldens.json");
   for (const auto& [name, golden] : goldens.items()) {

@@ -1,5 +1,5 @@
-// Builds built.html, which the program embeds, of source/ and page.css. With --check: says whether built.html is what
-// the sources give, and changes nothing.
+// Builds built.html, which the program embeds, from source/ and page.css. With --check: checks that built.html
+// matches the sources, and changes nothing.
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -19,7 +19,7 @@ const script = buildSync({
 }).outputFiles[0].text.trim();
 const style = transformSync(readFileSync(here("page.css"), "utf8"), { loader: "css", minify: true }).code.trim();
 
-// Only this script and this style, by their hashes; nothing is fetched from anywhere.
+// Allows only this script and this style, by their hashes; nothing is fetched.
 const policy = [
   "default-src 'none'",
   `script-src ${hash(script)}`,

@@ -184,7 +184,7 @@ void AnswerParser::begin_call(std::string opened, bool bare) {
   state_ = format_.calls->separator.empty() ? State::call : State::name;
 }
 
-// "NAME[ARGS]", with what else may come between them: an id, or the kind of the arguments.
+// "NAME[ARGS]", with optional parts between them: an id, or the kind of the arguments.
 bool AnswerParser::step_name() {
   const std::size_t end = buffer_.find(format_.calls->separator);
   if (end == buffer_.npos) {

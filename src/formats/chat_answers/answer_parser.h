@@ -1,4 +1,4 @@
-// Splits the text of an answer, as it comes, into content, reasoning and tool calls.
+// Splits the text of an answer, while it is generated, into content, reasoning and tool calls.
 #pragma once
 
 #include "formats/chat_answers/answer_format.h"
@@ -15,7 +15,7 @@ struct AnswerPieces {
   bool operator==(const AnswerPieces&) const = default;
 };
 
-// However the text is cut into parts, the pieces are the same together. Content is handed out as soon as it
+// The joined pieces do not depend on how the text is divided into parts. Content is returned as soon as it
 // cannot be the beginning of a mark. White space around content and reasoning is left out, except at the very
 // end of an answer without calls. Text that looks like a call, but is not one, is content.
 class AnswerParser {
@@ -52,7 +52,7 @@ class AnswerParser {
   std::string buffer_;     // text that is not interpreted yet
   std::string space_;      // white space that may be followed by more text
   bool has_text_ = false;  // of the content or reasoning that is read
-  bool at_start_ = false;  // nothing of the content has come
+  bool at_start_ = false;  // no content so far
   bool is_bare_ = false;   // the call that is read did
   std::string opened_;     // the text of a call that is not certain yet
   CallReader reader_{0};

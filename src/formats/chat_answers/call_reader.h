@@ -1,4 +1,4 @@
-// Reads tool calls from JSON text as it comes.
+// Reads tool calls from JSON text while it arrives.
 #pragma once
 
 #include <attend/tool_calls.h>
@@ -13,7 +13,7 @@ namespace attend {
 void append(std::vector<ToolCallPiece>& pieces, ToolCallPiece more);
 
 // One JSON value: an object with "name" and "arguments" (or "parameters"), or a list of such objects.
-// Arguments are handed out as they come, without white space around them.
+// Arguments are returned as they arrive, without white space around them.
 class CallReader {
  public:
   enum class State { reading, ended, failed };  // failed: the text is not a call
@@ -28,7 +28,7 @@ class CallReader {
   // Reads until the value ends or fails, and returns the number of bytes that it has read.
   std::size_t put(std::string_view text, std::vector<ToolCallPiece>& pieces);
   State state() const { return state_; }
-  std::size_t index() const { return index_; }  // of the call that is read, or would come next
+  std::size_t index() const { return index_; }  // index of the current call, or of the next one
   bool has_begun() const { return begun_ || begun_any_; }
 
  private:

@@ -5,7 +5,7 @@
 
 namespace attend::jinja {
 
-// An Error for a name that jinja2 does not know either, and for the few that Attend does not support.
+// Throws Error for a name that jinja2 does not have either, and for the few that Attend does not support.
 Value apply_filter(const std::string& name, const Value& value, const Arguments& arguments);
 bool apply_test(const std::string& name, const Value& value, const Arguments& arguments);
 

@@ -154,7 +154,7 @@ struct GenerationConfig {
   std::optional<std::int64_t> pad_token_id, bos_token_id;
   std::optional<std::int64_t> decoder_start_token_id;  // a decoder with an encoder starts with it; absent:
                                                        // bos
-  std::optional<std::int64_t> forced_bos_token_id;     // the second token, whatever the logits are
+  std::optional<std::int64_t> forced_bos_token_id;     // the second token, independent of the logits
   std::vector<std::int64_t> forced_eos_token_id;       // the last possible token
 
   // The defaults of a model: its generation_config.json or, without one, the fields of its config.json.

@@ -36,8 +36,8 @@ struct SynthIdWatermark {
   std::int64_t context_history = 1024;  // number of positions that are remembered
   std::int64_t table_seed = 0, table_size = 65536;
   bool skip_first_ngrams = false;  // no mark before there are ngram_length - 1 tokens
-  bool uniform = false;            // for experiments: all tokens are equally likely, whatever the model's
-                                   // scores
+  bool uniform = false;            // for experiments: all tokens are equally likely, and the model's scores
+                                   // are ignored
 };
 
 using Watermark = std::variant<GreenListWatermark, SynthIdWatermark>;

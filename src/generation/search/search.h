@@ -73,7 +73,7 @@ class Search {
   // Running texts keep their sequences in the cache, branches get new ones, the others are freed.
   virtual void advance(Decoder& decoder) = 0;
   virtual std::vector<GeneratedSequence> results() const = 0;
-  // Frees all sequences in the cache: the search is over, in whatever state.
+  // Frees all sequences in the cache: the search is over, in any state.
   virtual void release(Decoder& decoder);
   // From now on every text ends with its next token.
   void hurry() { out_of_time_ = true; }

@@ -85,7 +85,7 @@ const BpeFamily& bpe_family_of(const TokenizerConfig& config, const fs::path& di
        directory.string(), config.family(), known);
 }
 
-// `counted`: a third column says how often each was seen.
+// `counted`: a third column has the number of occurrences.
 std::vector<std::pair<std::string, std::string>> read_merges(const fs::path& path, bool counted) {
   std::vector<std::pair<std::string, std::string>> merges;
   std::size_t number = 0;

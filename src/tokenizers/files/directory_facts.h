@@ -18,7 +18,7 @@ std::optional<TokenId> special_token(const Tokenizer& tokenizer, const std::file
 // Whether transformers would pass token types from this tokenizer to a model: if model_input_names says so,
 // else if the tokenizer's class lists them among its outputs.
 bool gives_token_types(const std::filesystem::path& directory);
-// Whether decoded text is cleaned up (clean_up.h): if the directory says so; the default is true for BERT's
+// Whether decoded text is cleaned up (clean_up.h): as set in the directory; the default is true for BERT's
 // tokenizer without a tokenizer.json.
 bool cleans_up(const std::filesystem::path& directory, bool is_json);
 // The maximum number of tokens of a text, including special ones, from tokenizer_config.json; none if it has

@@ -20,8 +20,8 @@ namespace attend::tokenizers {
 struct TokenizerJson {
   Json fields;  // the whole file, except model.vocab and model.merges
   ModelTables tables;
-  // What other files define and no tokenizer.json can express: this model instead of that of the tables, and
-  // these two instead of the fields normalizer and pre_tokenizer, which then hold the closest approximation.
+  // Parts that other files define and no tokenizer.json can express: `model` replaces that of the tables, and
+  // the next two replace the fields normalizer and pre_tokenizer, which then hold the closest approximation.
   std::unique_ptr<Model> model;
   std::unique_ptr<Normalizer> normalizer;
   std::unique_ptr<PreTokenizer> pre_tokenizer;   // only with a normalizer; null: none

@@ -54,7 +54,7 @@ constexpr std::string_view nllb[] = {
 constexpr std::string_view plbart[] = {"__java__", "__python__", "__en_XX__", "__javascript__",
                                        "__php__",  "__ruby__",   "__go__"};
 
-// What Pegasus was trained with beside pieces.
+// The tokens that Pegasus was trained with, in addition to pieces.
 std::vector<std::string_view> pegasus_unknowns() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all = {"<mask_1>"};

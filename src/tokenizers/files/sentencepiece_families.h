@@ -43,12 +43,12 @@ struct SentencePieceFamily {
   bool keeps_additional = false;                  // they are added to the directory's list
   std::vector<std::string_view> behind = {};      // tokens with the ids after the pieces and languages
   std::span<const std::string_view> languages =
-      {};  // mBART's, NLLB's and PLBART's, special tokens too; the source's is "language"
+      {};  // the languages of mBART, NLLB and PLBART, which are special tokens; the source's is "language"
   const char* usual_language = "en_XX";
-  // PLBART's: unless language_codes is "multi", only the first of them are there, the tokens behind them are
-  // there too, and a side without a language has none in its template.
+  // PLBART: unless language_codes is "multi", only the first of them exist, the tokens of `behind` also
+  // exist, and the template of a side without a language has no language token.
   std::size_t base_languages = 0;
-  bool numbers_languages = true;    // their ids come right behind the pieces; else they are added tokens
+  bool numbers_languages = true;    // their ids directly follow the pieces; else they are added tokens
   int sentinels = 0;                // T5's <extra_id_0> and so on
   bool has_languages = false;       // M2M-100's __en__ and so on; the source language's comes before the text
   bool has_language_codes = false;  // Marian's >>fr<<, which vocab.json lists
@@ -57,7 +57,7 @@ struct SentencePieceFamily {
   PieceJoining joining = {};
   // If in addition every added token is a separate part of decoded text, not only those without a role: the
   // text between parts, and the tokens with nothing before them.
-  const char* between_parts = nullptr;  // null: not so
+  const char* between_parts = nullptr;  // null: no separate parts
   std::vector<std::string_view> closing = {};
 
   // The templates for one text and for two.
@@ -71,7 +71,7 @@ struct SentencePieceFamily {
 std::span<const SentencePieceFamily> sentencepiece_families();
 const SentencePieceFamily* find_sentencepiece_family(std::string_view name);  // null: none
 
-// What only directories of Llama and T5 can set about the spaces before pieces.
+// Settings of the spaces before pieces that only directories of Llama and T5 have.
 struct SpaceFields {
   bool can_be_told = false;
   bool prefix = true;  // a text begins with a space

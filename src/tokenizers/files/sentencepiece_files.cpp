@@ -42,7 +42,7 @@ bool lowercases(const Family& family, const Fields& config) {
   return config.flag({"do_lower_case"}, family.lowercases);
 }
 
-// What a family does to the text before SentencePiece, as normalizers of a tokenizer.json.
+// A family's changes to the text before SentencePiece, as normalizers of a tokenizer.json.
 Json clean_up(const Family& family, const Fields& config) {
   const auto replace = [](const char* kind, const char* from, const char* to) {
     return Json{{"type", "Replace"}, {"pattern", {{kind, from}}}, {"content", to}};
@@ -67,7 +67,7 @@ Json clean_up(const Family& family, const Fields& config) {
   return steps;
 }
 
-// The closest that a tokenizer.json can express.
+// The closest normalizer that a tokenizer.json can express.
 Json normalizer_fields(Json steps, const SentencePieceFile& file) {
   if (!file.charsmap.empty())
     steps.push_back({{"type", "Precompiled"}, {"precompiled_charsmap", encode_base64(file.charsmap)}});
@@ -139,7 +139,7 @@ bool has_target_language(const fs::path& directory) {
   const TokenizerConfig config(directory);
   const Family* family = find_sentencepiece_family(config.family());
   if (family == nullptr || !family->has_language()) return false;
-  // The side of PLBART's targets has no language where tgt_lang does not say one.
+  // The side of PLBART's targets has no language if tgt_lang does not name one.
   return config.fields().has({"tgt_lang"}) ||
          (family->base_languages > 0 &&
           (config.fields().has({"src_lang"}) || !family->has_base_languages(config.fields())));
@@ -167,7 +167,7 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
   PieceIds ids = piece_ids(family, file, config, model, tokens.at("unk_token"));
   ids.split_digit_comma = family.steps == Family::Steps::cleaned;
 
-  // Added tokens are numbered after the source's vocabulary, whichever side is read.
+  // Added tokens are numbered after the source's vocabulary, for both sides.
   const Vocabulary encoder = family.ids == Family::Ids::vocab_json
                                  ? read_vocab_json(model.parent_path() / file_names::vocab_json).vocabulary
                                  : ids.vocabulary;
@@ -197,8 +197,8 @@ TokenizerJson read_sentencepiece_files(const fs::path& model, TextSide side) {
       {"decoder", decoder_fields(file)}};
   result.slow = true;
   if (lowercases(family, config.fields())) result.lowercase = make_slow_lowercase(/*by_words=*/false);
-  if (family.has_languages)  // M2M-100's tokenizer numbers languages itself, whatever ids added tokens with
-                             // their names have
+  if (family.has_languages)  // M2M-100's tokenizer numbers languages itself and ignores the ids of added
+                             // tokens with their names
     result.fields["post_processor"]["special_tokens"][tokens.at("language")]["ids"] = {
         ids.vocabulary.find(tokens.at("language"))};
   if (family.closes_once)

@@ -11,13 +11,13 @@
 
 namespace attend::tokenizers {
 
-// The model for a directory's texts of this side; none: it has none.
+// The model for a directory's texts of this side; none: this side has no model.
 std::optional<std::filesystem::path> find_sentencepiece(const std::filesystem::path& directory,
                                                         TextSide side);
 // Whether the directory names a target language, whose token then begins the target (M2M-100).
 bool has_target_language(const std::filesystem::path& directory);
 
-// mBART's templates have the language of a side, whatever the directory's tokenizer.json says.
+// mBART's templates contain the language of a side, and ignore the directory's tokenizer.json.
 void set_language(TokenizerJson& json, const std::filesystem::path& directory, TextSide side);
 
 // `model` with the files next to it, which determine its family and its special tokens.

@@ -53,7 +53,7 @@ PieceIds ids_of_vocab_json(const SentencePieceFile& file, const std::filesystem:
   return result;
 }
 
-// Pegasus fills up its list of special tokens from its count on.
+// Pegasus extends its list of special tokens from its current size on.
 void fill_up_unknowns(std::vector<TokenizerConfig::Token>& tokens) {
   const std::string mask = "<mask_1>";
   if (std::ranges::find(tokens, mask, &TokenizerConfig::Token::text) == tokens.end())
@@ -105,7 +105,7 @@ PieceIds piece_ids(const Family& family, const SentencePieceFile& file, const To
         config.fields().flag({"separate_vocabs"}, false) && model.filename() == file_names::target_spm;
     const char* name = separate ? file_names::target_vocab_json : file_names::vocab_json;
     PieceIds result = ids_of_vocab_json(file, model.parent_path() / name, unknown);
-    // Languages are no added tokens unless the directory lists them.
+    // Languages are not added tokens unless the directory lists them.
     if (family.has_languages)
       for (const std::string_view code : m2m_languages(config.fields().text({"language_codes"}, "m2m100")))
         result.vocabulary.add("__" + std::string(code) + "__",
@@ -149,7 +149,7 @@ std::vector<TokenizerConfig::Token> special_tokens(const Family& family, const T
 
 namespace {
 
-// PLBART's "java" for the token "__java__"; empty: this side has none.
+// PLBART's "java" for the token "__java__"; empty: this side has no language.
 std::string base_language_token(const Family& family, const Fields& fields, TextSide side) {
   const bool target = side == TextSide::target, base = family.has_base_languages(fields);
   const char* field = target ? "tgt_lang" : "src_lang";

@@ -46,8 +46,8 @@ TokenizerConfig::Token read_token(const std::string& text, const Json& value, bo
       .has_flags = value.is_object()};
 }
 
-// What `tokenizers` does with a token that is added again: the last flags count, except that it stays special
-// and keeps where it is searched for.
+// What `tokenizers` does with a token that is added again: the last flags count, except that the token stays
+// special and is still searched for in the same text (original or normalized).
 void replace(TokenizerConfig::Token& token, TokenizerConfig::Token again) {
   if (token.special) {
     again.special = true;
@@ -274,7 +274,7 @@ std::set<std::string> TokenizerConfig::tokens_apart(const Json& added, std::span
 
 namespace {
 
-// The pieces of one template; adds its tokens to `specials`. Not a C++ template, because clang 14 leaks JSON
+// The parts of one template; adds its tokens to `specials`. Not a C++ template, because clang 14 leaks JSON
 // lists there.
 Json read_template(const std::string& text, const std::function<TokenId(const std::string&)>& find_id,
                    Json& specials) {

@@ -39,7 +39,7 @@ class TokenizerConfig {
   // The tokens of all these roles, by role.
   std::map<std::string, std::string> tokens(std::span<const Role> roles) const;
   // Replaces the roles in a template by their tokens: "$A eos_token" and so on. A role with a '?' is left out
-  // unless add_bos_token (default true), add_eos_token (default false)... say otherwise.
+  // unless add_bos_token (default true), add_eos_token (default false)... override that.
   std::string fill_in(const std::string& text, const std::map<std::string, std::string>& tokens) const;
   struct Token {
     std::string text;
@@ -48,7 +48,7 @@ class TokenizerConfig {
   };
   // The tokens of these roles, in this order, with the flags of the directory or the role.
   std::vector<Token> specials(std::span<const Role> roles) const;
-  // The directory's additional_special_tokens, which replace a family's; none: it has none.
+  // The directory's additional_special_tokens, which replace a family's; none: the directory has no list.
   std::optional<std::vector<Token>> additional_tokens() const;
 
   // The "added_tokens" of a tokenizer.json: `first`, those of the directory, then `specials`. If a token

@@ -14,10 +14,10 @@ namespace attend::tokenizers {
 // As a tokenizer.json. If none of the files exists, an Error names those that were searched for.
 TokenizerJson read_vocabulary_files(const std::filesystem::path& directory, TextSide side);
 
-// RoFormer's tokenizer cannot be read: an Error that says why.
+// Throws Error for RoFormer's tokenizer, which is not supported, with the reason.
 [[noreturn]] void refuse_dictionary(const std::filesystem::path& directory);
 
-// BERT's words in pieces, [CLS] A [SEP] B [SEP], as tokenizer.json would say it.
+// BERT's tokenizer, with [CLS] A [SEP] B [SEP], as a tokenizer.json.
 TokenizerJson bert_tokenizer(Vocabulary given, const TokenizerConfig& config);
 
 // Whether the target side of a translation is tokenized differently from the source side; `path`: as for

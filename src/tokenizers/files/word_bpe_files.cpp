@@ -20,12 +20,12 @@ Json strip(const char* what, std::int32_t start, std::int32_t stop) {
   return {{"type", "Strip"}, {"content", what}, {"start", start}, {"stop", stop}};
 }
 
-// BPE with a vocabulary of its own: `symbols` and all that the merges make. outer_name(symbol) is what a
-// symbol is called in vocab.json; what is not there is the unknown token.
+// BPE with its own vocabulary: `symbols` and all results of the merges. outer_name(symbol) is a symbol's name
+// in vocab.json; a symbol without a name there becomes the unknown token.
 template <class OuterName>
 std::unique_ptr<Model> make_outer_bpe(BpeFiles& files, const std::vector<std::string>& symbols,
                                       OuterName outer_name) {
-  static const std::string unknown_name = "\n unknown";  // in no merge
+  static const std::string unknown_name = "\n unknown";  // occurs in no merge
   Vocabulary& outer = files.vocabulary.vocabulary;
   const std::string& unknown = files.tokens.at("unk_token");
   const TokenId unknown_id = outer.find(unknown);
@@ -75,7 +75,7 @@ void set_merges(ModelTables& tables, const BpeFiles& files) {
   tables.has_merges = true;
 }
 
-// GPT (Radford et al. 2018): BERT's words, lower-cased, and a mark at the end of each.
+// GPT (Radford et al. 2018): BERT's words, lowercased, with a mark at the end of each.
 TokenizerJson read_gpt(BpeFiles files) {
   TokenizerJson result;
   result.fields = {
@@ -96,7 +96,7 @@ TokenizerJson read_gpt(BpeFiles files) {
   return result;
 }
 
-// CTRL (Keskar et al. 2019): the merges mark the end of a word, "</w>"; the vocabulary marks what is not the
+// CTRL (Keskar et al. 2019): the merges mark the end of a word, "</w>"; the vocabulary marks parts before the
 // end, "@@".
 TokenizerJson read_ctrl(BpeFiles files) {
   static const std::string more = "@@";
@@ -127,8 +127,8 @@ TokenizerJson read_ctrl(BpeFiles files) {
   return result;
 }
 
-// Roller et al. 2020 (arXiv:2004.13637): CTRL's way with small letters, and a space in front of punctuation,
-// around apostrophes, and around the name of a line's end. An apostrophe swallows the line's end behind it.
+// Roller et al. 2020 (arXiv:2004.13637): like CTRL, but lowercased, with spaces before punctuation, around
+// apostrophes, and around the name of a line end. An apostrophe removes the line end after it.
 TokenizerJson read_blenderbot_small(BpeFiles files) {
   const std::string source = files.config.fields().source();
   TokenizerJson result = read_ctrl(std::move(files));
@@ -150,8 +150,8 @@ TokenizerJson read_blenderbot_small(BpeFiles files) {
   return result;
 }
 
-// XLM (Conneau and Lample 2019, arXiv:1901.07291): Moses's words. Not all that the merges make on their way
-// is in the vocabulary.
+// XLM (Conneau and Lample 2019, arXiv:1901.07291): Moses's words. Some intermediate results of the merges are
+// not in the vocabulary.
 TokenizerJson read_xlm(BpeFiles files) {
   check_moses_language(files.config.fields());
   const bool lower = files.config.fields().flag({"do_lowercase_and_remove_accent"}, true);
@@ -177,7 +177,7 @@ TokenizerJson read_xlm(BpeFiles files) {
   return result;
 }
 
-// BioGPT (Luo et al. 2022, arXiv:2210.10341): Moses's words with hyphens apart, as XML writes them.
+// BioGPT (Luo et al. 2022, arXiv:2210.10341): Moses's words, with hyphens split off and XML escapes.
 TokenizerJson read_biogpt(BpeFiles files) {
   TokenizerJson result;
   result.fields = {{"version", "1.0"},

@@ -28,7 +28,7 @@ ModelTables read_word_list(const std::filesystem::path& path) {
   return tables;
 }
 
-// What TransfoXLTokenizer saves: its words are the list idx2sym.
+// The format that TransfoXLTokenizer saves: its words are the list idx2sym.
 ModelTables read_word_pickle(const std::filesystem::path& path) {
   ModelTables tables;
   tables.has_vocabulary = true;

@@ -38,7 +38,7 @@ struct Tokens {
   }
 };
 
-// What a model keeps from word to word. Used by one thread at a time.
+// State that a model keeps between words. Used by one thread at a time.
 struct ModelScratch {
   WordCache cache;
   float dropout = 0;        // of merges, for this text (EncodeOptions); a model's own dropout applies too
@@ -64,7 +64,7 @@ class Model {
   const Json& fields() const { return fields_; }
   // The large tables ("vocab" and, for BPE, "merges") as JSON members: "vocab":{...}
   virtual std::string tables() const;
-  // Appends the parts of one word to `parts`; `bytes`: the word stands for its byte-level form. Unless
+  // Appends the parts of one word to `parts`; `bytes`: the word represents its byte-level form. Unless
   // depends_on_chance, the parts must depend only on the word, because they are cached.
   virtual void tokenize_word(std::string_view word, bool bytes, ModelScratch& scratch,
                              std::vector<TokenPart>& parts) const = 0;
@@ -85,7 +85,7 @@ struct ModelTables {
   std::vector<std::pair<TokenId, TokenId>> merges;  // BPE, by rank
   bool has_vocabulary = false, has_merges = false;
   // WordLevel: words after the vocabulary. transformers' slow tokenizers look a word up among added tokens
-  // too, even if it was not cut out of the text as one.
+  // too, even if the text did not contain it as a separate added token.
   std::map<std::string, TokenId, std::less<>> added_words;
 
   // From alternating left and right tokens. An Error if one is not in the vocabulary, which must be filled

@@ -134,7 +134,7 @@ void SentencePieceBase::tokenize_by_words(std::string_view text, WordCache& cach
   }
 }
 
-// Neighbours that are no pieces become one part, or bytes. A single unused piece keeps its id.
+// Neighbours that are not pieces become one part, or bytes. A single unused piece keeps its id.
 template <class Action>
 void SentencePieceBase::for_each_joined(std::string_view text, const Parts& cut, Action action) const {
   for (std::size_t i = 0; i < cut.size();) {

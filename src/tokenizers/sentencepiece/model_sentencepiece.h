@@ -1,5 +1,5 @@
-// What SentencePiece's two models share: pieces, and how the parts of a text that are no pieces become
-// tokens.
+// The common parts of SentencePiece's two models: pieces, and the tokens for parts of a text that are not
+// pieces.
 #pragma once
 
 #include "tokenizers/sentencepiece/sentencepiece.h"
@@ -63,7 +63,7 @@ class SentencePieceBase : public Model {
                      std::vector<TokenPart>& parts) const override;
   void tokenize_by_words(std::string_view text, WordCache& cache, std::vector<TokenPart>& parts) const;
   Segmentation add_parts(std::string_view text, float sum_before, std::vector<TokenPart>& parts) const;
-  // Calls `action(part, piece)` for every part of a text; neighbours that are no pieces are one part.
+  // Calls `action(part, piece)` for every part of a text; neighbours that are not pieces are one part.
   template <class Action>
   void for_each_joined(std::string_view text, const Parts& cut, Action action) const;
   void add_part(std::string_view text, TokenId piece, std::vector<TokenPart>& parts) const;

@@ -69,7 +69,7 @@ class SentencePiece : public Normalizer {
     std::string text;
     std::vector<TextSpan> alignment;
 
-    // Appends `content`, which stands for [at, at + size) of the old text.
+    // Appends `content`, which represents [at, at + size) of the old text.
     void add(std::string_view content, std::size_t at, std::size_t size = 0) {
       text += content;
       if (text.size() > max_text) fail("a text grows to more than {} bytes when normalized", max_text);

@@ -30,7 +30,7 @@ struct PieceIds {
   TokenId unknown = 0;
   // ALBERT, XLNet: a piece that ends with a digit and a comma is divided again without the comma.
   bool split_digit_comma = false;
-  // Whether text that is no piece is looked up in the vocabulary (Marian, M2M-100).
+  // Whether text that is not a piece is looked up in the vocabulary (Marian, M2M-100).
   bool finds_texts = false;
 };
 

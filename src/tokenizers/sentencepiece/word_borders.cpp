@@ -6,8 +6,8 @@
 namespace attend::tokenizers {
 using Type = SentencePieceFile::Type;
 
-// Neighbours that are no pieces become one unknown token, so there is no border between two such: one of the
-// two characters must be a piece.
+// Neighbours that are not pieces become one unknown token, so there is no border between two of them: one of
+// the two characters must be a piece.
 WordBorders::WordBorders(const std::vector<SentencePieceFile::Piece>& pieces) : may_part_(256 * 256) {
   std::bitset<256> known;  // characters of ASCII that are pieces
   bool knows_space = false;

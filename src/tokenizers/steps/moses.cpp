@@ -53,7 +53,7 @@ bool point(char32_t c) {
 bool closing(char32_t c) {
   return std::u32string_view(U".!:?;,").find(c) != std::u32string_view::npos;
 }
-bool symbol(char32_t c) {  // itself a word, wherever it is
+bool symbol(char32_t c) {  // always a separate word
   return !word(c) && !is_space(c) && std::u32string_view(U".'`,-").find(c) == std::u32string_view::npos;
 }
 

@@ -1,5 +1,5 @@
 // Moses's clean-up of punctuation and its tokenization, for English, as sacremoses does them; XLM,
-// Transformer-XL and BioGPT cut their words with it. https://github.com/moses-smt/mosesdecoder,
+// Transformer-XL and BioGPT split text into words with it. https://github.com/moses-smt/mosesdecoder,
 // scripts/tokenizer. Each step is a pass over the text: O(n).
 #pragma once
 
@@ -12,10 +12,10 @@
 
 namespace attend::tokenizers {
 
-// What these models make of a text before their vocabularies are asked: words with a space between them.
+// The changes of these models to a text before their vocabularies are used: words with a space between them.
 struct MosesSteps {
   bool clean_punctuation = true;  // quotes of all kinds become those of ASCII, and so on
-  bool lowercase = false;         // each character for itself, before everything else
+  bool lowercase = false;         // each character separately, before everything else
   bool replace_wide = false;      // replaces East Asian punctuation and digits by ASCII
   bool drop_unprintable = false;  // Unicode's category C, including line ends and tabs, without a space
                                   // instead
@@ -31,8 +31,8 @@ bool is_moses_letter(char32_t c);
 void check_moses_language(const Fields& config);
 
 std::unique_ptr<Normalizer> make_moses_normalizer(const MosesSteps& steps);
-// Back from words to a text by Moses's rules for English. Tokens are words, or parts of words if
-// `end_of_word` marks those that end one. `join_numbers` undoes split_numbers.
+// The inverse: from words to a text by Moses's rules for English. Tokens are words, or parts of words if
+// `end_of_word` marks the last part of each. `join_numbers` undoes split_numbers.
 struct MosesJoining {
   bool join_numbers = false;
   std::string end_of_word = {};

@@ -25,7 +25,7 @@ inline unsigned bytes_before(std::uint64_t marks) {
   return static_cast<unsigned>(std::countr_zero(marks & 0x8080808080808080)) / 8;
 }
 
-// Sets the highest bit of each byte whose lower seven bits are at least `least`, by an addition.
+// Sets the highest bit of each byte whose lower seven bits are at least `min`, by an addition.
 inline std::uint64_t at_least(std::uint64_t bytes, unsigned min) {
   return (bytes & 0x7F7F7F7F7F7F7F7F) + 0x0101010101010101 * (0x80 - min);
 }

@@ -9,7 +9,7 @@
 
 namespace attend::tokenizers {
 
-// A character, and the bytes of the given text that it stands for.
+// A character, and the bytes of the given text that it represents.
 struct Letter {
   char32_t value;
   TextSpan source;
@@ -31,7 +31,7 @@ struct Atom {
 
 struct Rule {
   std::vector<Atom> pattern;
-  const char* result;     // a digit stands for the character that matched the atom of this index
+  const char* result;     // a digit represents the character that matched the atom of this index
   std::size_t ahead = 0;  // this many atoms at the end must match, but are not replaced
 };
 

@@ -13,7 +13,7 @@
 
 namespace attend::tokenizers {
 
-// A normalized text and, for each byte, the bytes of the given text that it stands for. All bytes of a code
+// A normalized text and, for each byte, the bytes of the given text that it represents. All bytes of a code
 // point have the same source. The alignment is stored only if offsets are requested (`aligned`).
 class NormalizedText {
  public:
@@ -26,7 +26,7 @@ class NormalizedText {
   const std::string& text() const { return text_; }
   const std::vector<TextSpan>& alignment() const { return alignment_; }
   bool aligned() const { return aligned_; }
-  TextSpan source() const { return source_; }  // the part of the given text that this stands for
+  TextSpan source() const { return source_; }  // the part of the given text that this represents
 
   // Replaces the text according to the steps. `dropped`: number of code points dropped before the first step.
   void rewrite(std::span<const unicode::Step> steps, std::size_t dropped = 0);
@@ -86,7 +86,7 @@ class Pieces {
   std::vector<TextSpan> alignment;  // as in NormalizedText; empty if not aligned
   std::vector<Piece> pieces;
   bool aligned = false;
-  // Pieces that are not added tokens stand for their byte-level form (one letter per byte), which is not
+  // Pieces that are not added tokens represent their byte-level form (one letter per byte), which is not
   // written: BPE reads the bytes directly.
   bool byte_level = false;
 

@@ -16,7 +16,7 @@ struct TrainerOptions {
   // SentencePiece. unigram: SentencePiece's other model, with its normalization. wordpiece: like BERT.
   // character: one token per character.
   enum class Model { bpe, metaspace, unigram, wordpiece, character } model = Model::bpe;
-  // What is around the model: special tokens, their template, how words begin.
+  // The parts around the model: special tokens, their template, how words begin.
   //   plain        nothing
   //   gpt2         <|endoftext|>, which no template adds
   //   translation  </s> (id 0), <unk>; <pad> after all others, where CTranslate2 expects Marian's padding;

@@ -1,4 +1,4 @@
-// What families add to the model of their tokenizer: special tokens, their order, their template.
+// The parts that families add to the model of their tokenizer: special tokens, their order, their template.
 #pragma once
 
 #include "tokenizers/trainers/trainer.h"

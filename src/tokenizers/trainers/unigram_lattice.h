@@ -35,7 +35,7 @@ class UnigramLattice {
   void add_expected(double count, std::vector<double>& expected);
 
   // The score and, from the last to the first, the pieces of the most probable segmentation (Viterbi's
-  // algorithm); `parts`: of those with two or more pieces, of which there may be none. Valid until the next
+  // algorithm); `parts`: only segmentations with two or more pieces, if there are any. Valid until the next
   // call.
   struct Cut {
     double score;

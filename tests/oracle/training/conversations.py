@@ -118,7 +118,7 @@ def expected_rows(tokenizer: PreTrainedTokenizerBase, rows: Rows) -> list[tuple[
         try:
             mask = by_marks(tokenizer, row) if marked else by_prefixes(tokenizer, row)
             ids = tokenizer.apply_chat_template(row["messages"])
-        except Exception:  # the template refuses it, as it may
+        except Exception:  # the template may reject it
             continue
         if mask and any(mask):
             found.append((ids, [token if kept else -100 for token, kept in zip(ids, mask)][1:] + [-100]))
@@ -138,7 +138,8 @@ def check_masks(program: Path, name: str, template: str, kind: str) -> bool:
         tokenizer.chat_template = template
         save_model(folder / "model", GPT2Config(n_embd=8, n_layer=1, n_head=2, n_positions=4096, vocab_size=len(tokenizer)), 1)
         tokenizer.save_pretrained(folder / "model")
-        # The original's mask ends at an answer whose first character belongs to no token, as a space that t5 drops.
+        # The original's mask ends at an answer whose first character does not belong to a token, such as a
+        # space that t5 drops.
         rows = conversations([text.strip() for text in PLAIN] if kind == "t5" else PLAIN)
         wanted = expected_rows(tokenizer, rows)
         data = write_rows(folder / "talk.jsonl", rows)
@@ -296,7 +297,7 @@ def check_figures(program: Path, name: str, step: Step, seed: int) -> bool:
                                 "--json", *step.options))  # fmt: skip
         wanted = by_trl(folder, step, rows, load_model(folder / "model"), tokenizer).evaluate()
         names = ["loss", *[each for each in found if "/" in each]]
-        # A reward is a difference of log-probabilities, whose digits in float32 it has.
+        # A reward is a difference of log-probabilities, so it has their precision in float32.
         whole = abs(wanted["eval_logps/chosen"]) * step.trl.get("beta", 0.1)
         size = lambda each: max(1, abs(wanted[f"eval_{each}"]), whole if each.startswith("rewards/") else 0)  # noqa: E731
         errors = {each: abs(found[each] - wanted[f"eval_{each}"]) / size(each) for each in names}

@@ -25,7 +25,7 @@ from transformers import (
 )
 from transformers.models.deprecated.transfo_xl import TransfoXLConfig, TransfoXLLMHeadModel
 
-# transformers 4.57 calls it with dtype=, which torch does not know.
+# transformers 4.57 calls it with dtype=, which torch does not have.
 as_type = torch.Tensor.type_as
 torch.Tensor.type_as = lambda self, other=None, dtype=None: as_type(self, other) if dtype is None else self.to(dtype)
 

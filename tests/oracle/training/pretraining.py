@@ -71,7 +71,7 @@ ELECTRA = dict(SMALL, embedding_size=16)
 XLM = dict(vocab_size=len(VOCABULARY), emb_dim=24, n_layers=2, n_heads=3, max_position_embeddings=64, pad_index=0,
            bos_index=2, eos_index=3, unk_index=1, mask_index=4, n_langs=2, lang2id={"en": 0, "de": 1},
            id2lang={"0": "en", "1": "de"}, use_lang_emb=True, pad_token_id=0, bos_token_id=2, mask_token_id=4)
-# The families that learn hidden tokens, each with a fresh model.
+# The families with masked language modelling, each with a new model.
 MASKED: dict[str, Callable[[], PreTrainedModel]] = {
     "bert": lambda: BertForMaskedLM(BertConfig(**SMALL)),
     "albert": lambda: AlbertForMaskedLM(AlbertConfig(**ALBERT)),
@@ -144,7 +144,7 @@ def replaced_loss(nets: Nets, batches: list[Tensors], seed: int) -> torch.Tensor
         logits = nets["generator"](**inputs_of(batch)).logits
         words.append(words_loss(logits, batch))
         hidden = batch["labels"] != -100
-        # Pass::next_seed of the step: without dropout only this draws.
+        # Pass::next_seed of the step: without dropout only this draws random numbers.
         drawn = draw(logits.detach()[hidden].softmax(1), seed + 0x9E3779B97F4A7C15 * (n + 1) & MASK64)
         ids, labels = batch["input_ids"].clone(), torch.zeros(batch["input_ids"].shape)
         ids[hidden] = drawn
@@ -217,7 +217,7 @@ def differences(nets: Nets, result: Path, without: str | tuple[str, ...] = ()) -
     worst = (0.0, "")
     for name, net in nets.items():
         found = load_file(result / name / "model.safetensors")
-        same: dict[int, list[str]] = {}  # the names of each tensor, of which a file has one at least
+        same: dict[int, list[str]] = {}  # the names of each tensor; a file has at least one of them
         for key, value in net.state_dict().items():
             same.setdefault(value.data_ptr(), []).append(key)
         for value in filter(lambda p: p.requires_grad, net.parameters()):

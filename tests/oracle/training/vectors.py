@@ -24,7 +24,7 @@ from sentence_transformers import SentenceTransformer, losses, models
 from transformers import BertConfig, BertModel
 
 WIDTHS = [16, 8]
-# A key's bias changes nothing: its gradient is rounding alone, of which Adam makes whole steps.
+# A key's bias has no effect: its gradient is only rounding, which Adam turns into full steps.
 NOISE = "key.bias"
 
 

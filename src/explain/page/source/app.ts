@@ -1,4 +1,4 @@
-// What all views share: the document, its numbers, the selection, and when to draw.
+// The state that all views share: the document, its numbers, the selection, and when to draw.
 import type { Attention, Explanation, Layer, Side } from "./explanation";
 import { Store, type Numbers } from "./numbers";
 import { theme, type Theme } from "./colors";

@@ -1,4 +1,4 @@
-// The arithmetic of one head, as the model did it: scores, what is added to them, softmax.
+// The arithmetic of one head, as in the model: scores, the terms added to them, softmax.
 import type { Layer } from "./explanation";
 import type { Numbers, Store } from "./numbers";
 
@@ -37,7 +37,7 @@ export function headNumbers(store: Store, layer: Layer): HeadNumbers | string {
 
 export interface Row {
   product: Float64Array; // query . key
-  terms: Float64Array[]; // what is added, term by term
+  terms: Float64Array[]; // the added terms
   score: Float64Array;
   weight: Float64Array;
 }
@@ -70,7 +70,7 @@ export function formRow(n: HeadNumbers, head: number, query: number): Row {
   }
   let sum = 0;
   for (let j = 0; j < keys; ++j) {
-    // Where everything is hidden, the originals see everything alike.
+    // If everything is hidden, the originals see everything equally.
     const copies = n.copies.at(query * keys + j);
     const weight = most === -Infinity ? 1 : copies > 0 ? Math.exp((row.score[j] as number) - most) : 0;
     row.weight[j] = weight;

@@ -1,4 +1,4 @@
-// The texts of a beam search as a tree: where they part, and what each is worth.
+// The texts of a beam search as a tree: where they branch, and their scores.
 import { type App, percent, type ViewPart } from "./app";
 import { make } from "./dom";
 import type { Token } from "./explanation";

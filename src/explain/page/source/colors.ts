@@ -1,4 +1,4 @@
-// Colours that colour-blind readers tell apart, for light and dark pages.
+// Colours that colour-blind readers can tell apart, for light and dark pages.
 
 export interface Theme {
   text: string;
@@ -11,8 +11,9 @@ export interface Theme {
   heads: readonly string[];
 }
 
-// Signs are Okabe and Ito's (2008), below. Heads' colours are searched for: of any two, eyes of all four kinds (Machado et al. 2009: without red, green or blue cones)
-// see a difference, and a large one of two that stand beside each other; each is seen on its page.
+// Signs are Okabe and Ito's (2008), below. Heads' colours were found by a search: any two differ for all four kinds
+// of eyes (Machado et al. 2009: without red, green or blue cones), neighbouring ones strongly, and each is visible on
+// its page.
 const light = [
   "#265dbf", "#52393b", "#28a95f", "#c22aff", "#216109", "#9c0d94", "#cf7c03", "#7a73cd",
   "#bc0802", "#143e66", "#068697", "#b9610e", "#1922d2", "#eb1c96", "#975a56", "#8f90c3",

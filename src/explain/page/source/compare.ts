@@ -1,4 +1,4 @@
-// Two at once: where two models, or two texts, part, layer by layer.
+// Two at once: the differences of two models, or two texts, layer by layer.
 import { type App, number, percent, type ViewPart } from "./app";
 import { make } from "./dom";
 import type { NumbersRef } from "./explanation";

@@ -1,4 +1,4 @@
-// The row of controls above the views: what is shown of the attentions.
+// The row of controls above the views: which part of the attentions is shown.
 import type { App } from "./app";
 import { headColor, headDash } from "./colors";
 import { mostLinesOf } from "./model";
@@ -154,7 +154,7 @@ export class Controls {
         this.chips.append(chip);
       }
       if (!one) {
-        // "all" behind the heads would be one more number: the word in front of them does it.
+        // "all" after the heads would look like one more number, so the word before them is the button.
         const all = this.chips.firstElementChild as HTMLElement;
         all.title = "Click: all heads";
         all.addEventListener("click", () => app.select({ [field]: [] }));

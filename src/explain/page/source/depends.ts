@@ -1,4 +1,5 @@
-// What a result depends on: tokens in colour by several methods side by side, and how far each can be trusted.
+// The attributions of a result: tokens coloured by several methods side by side, and how far each method can be
+// trusted.
 import { type App, number, percent, type ViewPart } from "./app";
 import { button, choice, make } from "./dom";
 import type { Attribution, AttributedResult, Faithfulness, Side } from "./explanation";
@@ -169,8 +170,8 @@ export class DependsView implements ViewPart {
   private pieces(side: Side, scores: number[]): Piece[] {
     const { unit } = this.app.selection;
     const pieces: Piece[] = [];
-    const totals = new Map<number, number>(); // of words or sentences, which a mask may stand in
-    const units: (number | undefined)[] = []; // of the pieces
+    const totals = new Map<number, number>(); // of words or sentences, which may contain a mask
+    const units: (number | undefined)[] = []; // of each piece
     let last = -1;
     side.tokens.forEach((token, i) => {
       const of = unit === "token" || side.picture ? undefined : unit === "word" ? token.word : token.sentence;

@@ -1,4 +1,4 @@
-// Making elements. No ids, so that several pages' parts may stand in one document.
+// Makes elements. Without ids, so that parts of several pages can be in one document.
 
 type Child = Node | string;
 

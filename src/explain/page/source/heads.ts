@@ -1,4 +1,4 @@
-// Lines between two columns of tokens, for any heads of a layer together (Vig 2019, BertViz's head view).
+// Lines between two columns of tokens, for any combination of heads of a layer (Vig 2019, BertViz's head view).
 import { type App, percent, type ViewPart } from "./app";
 import { headColor, headDash } from "./colors";
 import { make } from "./dom";
@@ -7,10 +7,10 @@ import { fit, Sheet, type Point } from "./sheet";
 import { shown } from "./tokens";
 import type { Numbers } from "./numbers";
 
-const levels = 512; // by which weights are sorted
+const levels = 512; // levels by which weights are sorted
 const mostLines = 4000; // in one picture
-const movingLines = 600; // while it scrolls, coarsely, so that it follows; and of one token
-const manyLines = 2000; // of a token, that are drawn coarsely while one points from token to token
+const movingLines = 600; // a coarse picture while scrolling, to be fast; also for one token
+const manyLines = 2000; // of a token; above this, drawing is coarse while the pointer moves between tokens
 const rest = 250; // milliseconds until all are drawn
 
 /** Of a row of weights: the keys that make up the share of its mass, from the first on, their weights, and the sum of these. */
@@ -42,16 +42,16 @@ export class HeadsView implements ViewPart {
   private rowHeight = 20;
   private queries = 0;
   private kept = 0;
-  private drawnAt = 0; // where it was scrolled to
-  private drawnOf = ""; // which token was pointed at
+  private drawnAt = 0; // the scroll position of the picture
+  private drawnOf = ""; // the token under the pointer in the picture
   private buffer = new Float32Array(0);
-  private settle = 0; // a timer, for the picture that stays
+  private settle = 0; // a timer for the complete picture
   /** Of each head and query of a layer, for what is shown of them. */
   private readonly rows = new Map<string, (RowFacts | undefined)[]>();
 
   constructor(
     private readonly app: App,
-    private readonly single = false, // the first head only
+    private readonly single = false, // only the first head
   ) {
     this.sheet = new Sheet(
       "Lines from each token on the left to those it attends to on the right",
@@ -128,13 +128,13 @@ export class HeadsView implements ViewPart {
     const { selection } = this.app;
     const known = facts[query + head * this.queries];
     if (known !== undefined) return known;
-    // The row, with nothing where the filter lets nothing through.
+    // The row, with zeros for tokens that the filter hides.
     if (this.buffer.length !== keys) this.buffer = new Float32Array(keys);
     const { buffer } = this;
     weights.copy((head * this.queries + query) * keys, buffer);
     if (selection.filter !== "all" || !selection.special)
       for (let j = 0; j < keys; ++j) if (!this.app.passes(query, j)) buffer[j] = 0;
-    // Sums of weights by how large they are beside the largest, for sorting thousands of them takes too long.
+    // Sums of weights by their size relative to the largest, because sorting thousands of them takes too long.
     const mass = new Float64Array(levels + 1);
     let [total, largest] = [0, 0];
     for (let j = 0; j < keys; ++j) if ((buffer[j] as number) > largest) largest = buffer[j] as number;
@@ -319,8 +319,8 @@ export class HeadsView implements ViewPart {
     const heads = this.heads;
     const [first, end] = this.inSight(queries);
     const [firstKey, endKey] = this.inSight(keys);
-    // In long texts no weight is large: lines are as strong as they are beside the strongest in sight. Those that lead out
-    // of sight are not drawn, for hundreds of steep ones hide all others.
+    // In long texts no weight is large, so a line's strength is relative to the strongest visible one. Lines that
+    // lead out of sight are not drawn, because hundreds of steep ones would hide all others.
     const rows: { row: RowFacts; head: number; query: number; from: number; to: number }[] = [];
     let [reference, inside, outside] = [0, 0, 0];
     const facts = this.facts;
@@ -345,7 +345,7 @@ export class HeadsView implements ViewPart {
     let lines = 0;
     let lowest = levels;
     while (lowest > 0 && lines + (counts[lowest - 1] as number) <= most) lines += counts[--lowest] as number;
-    // Of those that are next, which are alike, every so many-th.
+    // Every n-th of the next ones, which have similar weights.
     const next = lowest > 0 ? (counts[lowest - 1] as number) : 0;
     const stride = next > 0 ? Math.ceil(next / Math.max(1, most - lines)) : 1;
     let passed = 0;

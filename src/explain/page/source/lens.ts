@@ -1,4 +1,4 @@
-// The logit lens (nostalgebraist 2020): what the model would say if its last norm and its head stood behind each layer.
+// The logit lens (nostalgebraist 2020): the model's predictions if its last norm and its head came after each layer.
 import { type App, number, percent, type ViewPart } from "./app";
 import { make } from "./dom";
 import { quoted, shown } from "./tokens";

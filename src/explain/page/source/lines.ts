@@ -1,5 +1,5 @@
-// Many lines between two columns, added up pixel by pixel: a canvas takes a millisecond for each of them, and there may
-// be thousands.
+// Many lines between two columns, summed pixel by pixel: a canvas needs a millisecond for each line, and there may be
+// thousands.
 import { make } from "./dom";
 
 /** Red, green and blue of "#rrggbb". */
@@ -18,7 +18,7 @@ export class Lines {
   /** Nothing, `width` and `height` pixels large. */
   begin(width: number, height: number): void {
     [this.width, this.height] = [Math.max(1, Math.round(width)), Math.max(1, Math.round(height))];
-    const size = 4 * (this.width + 1) * (this.height + 1); // one column and row more, for what lies at the edges
+    const size = 4 * (this.width + 1) * (this.height + 1); // one more column and row, for the edges
     if (this.paints.length === size && this.canvas.width === this.width) {
       this.paints.fill(0);
       return;
@@ -39,8 +39,8 @@ export class Lines {
     const g = color[1] * thick;
     const b = color[2] * thick;
     const stride = 4 * (width + 1);
-    // Column by column, and steep lines row by row, as far as they are in sight; each step's paint goes to the two
-    // pixels that it lies between.
+    // Column by column, and steep lines row by row, as far as they are visible; each step's paint goes to the two
+    // nearest pixels.
     const steep = Math.abs(slope) > 1;
     const run = steep ? 1 / slope : slope; // from each step to the next
     let from = 0;

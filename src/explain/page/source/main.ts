@@ -40,7 +40,7 @@ function start(root: Element): void {
   if (!source) return;
   const explanation = JSON.parse(source.textContent as string) as Explanation;
   const app = new App(root, explanation);
-  // Of a picture one sees more on the picture than between columns of patches.
+  // A picture is easier to read on the picture itself than between columns of patches.
   if (!location.hash && explanation.sides[0]?.picture) app.selection.view = "picture";
   const heads = new HeadsView(app);
   const parts = new Map<View, ViewPart>([
@@ -80,7 +80,7 @@ function start(root: Element): void {
   const texts = explanation.sides.flatMap((side) =>
     side.texts.map((text, i) => make("p", { class: "given" }, make("b", {}, `${side.texts.length > 1 ? `${ordinals[i]} ` : ""}${side.name}: `), make("bdi", {}, visible(text)))),
   );
-  // Of two, which one the views show.
+  // Of two compared runs, the one that the views show.
   const which = make("p", { class: "which" });
   const switches = [explanation, explanation.other].flatMap((one, i) => {
     if (!one) return [];

@@ -9,7 +9,7 @@ import type { Numbers } from "./numbers";
 
 const gutter = 56; // for the names of layers
 const header = 20;
-export const mostLinesOf = 64; // tokens whose lines are told apart in a small picture
+export const mostLinesOf = 64; // tokens whose lines are distinct in a small picture
 
 export class ModelView implements ViewPart {
   readonly element = make("section", { class: "model-view" });
@@ -162,7 +162,7 @@ export class ModelView implements ViewPart {
       }
     }
     context.globalAlpha = 1;
-    // In long texts no weight is large: they are as dark as they are beside the largest.
+    // In long texts no weight is large, so darkness is relative to the largest.
     const most = largest.reduce((sum, weight) => Math.max(sum, weight), 1e-9);
     const image = context.createImageData(columns, rows);
     const color = context.fillStyle as string;

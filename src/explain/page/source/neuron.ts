@@ -1,5 +1,5 @@
-// Inside one head: how the weights of one query came about, number by number (Vig 2019, BertViz's neuron view), with
-// the arithmetic of the model at hand.
+// Inside one head: how the weights of one query are computed, number by number (Vig 2019, BertViz's neuron view),
+// with the arithmetic of the current model.
 import { type App, number, percent, type ViewPart } from "./app";
 import { formRow, headNumbers, largestDifference, type HeadNumbers, type Row } from "./arithmetic";
 import { make } from "./dom";
@@ -45,7 +45,7 @@ export class NeuronView implements ViewPart {
     const { app } = this;
     const { selection } = app;
     const chosen = selection.side === "query" && selection.token >= 0 ? selection.token : 0;
-    // The first that sees anything through the filter, where the selected one does not.
+    // The first token that sees anything through the filter, if the selected one does not.
     const sees = (query: number): boolean => this.seen(query).length > 0;
     if (sees(chosen)) return chosen;
     for (let query = 0; query < app.tokensOf("query"); ++query) if (sees(query)) return query;
@@ -141,7 +141,7 @@ export class NeuronView implements ViewPart {
     const first = Math.max(0, Math.floor(this.sheet.scroll / rowHeight));
     const end = Math.min(this.rows.length, first + Math.ceil((this.sheet.height - header) / rowHeight) + 1);
     const typical = [typicalSize(n.key, this.head, n), typicalSize(n.query, this.head, n), typicalSize(n.value, this.head, n)] as const;
-    // In long texts no weight is large: values are as strong, and bars as long, as they are beside the largest.
+    // In long texts no weight is large, so the strength of values and the length of bars are relative to the largest.
     const largest = row.weight.reduce((most, weight) => Math.max(most, weight), 1e-9);
     const full = largest < 0.2 ? largest : 1;
     for (let line = first; line < end; ++line) {

@@ -1,4 +1,4 @@
-// The page's tensors: compressed bytes in elements of their own, unpacked when somebody asks for them.
+// The page's tensors: compressed bytes in separate elements, unpacked on first use.
 import type { NumbersRef } from "./explanation";
 
 /** A tensor, row by row. */

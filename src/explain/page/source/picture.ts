@@ -1,4 +1,4 @@
-// A picture under its patches: where a token looks, head by head, and rolled out over all layers.
+// A picture under its patches: where a token attends, head by head, and rolled out over all layers.
 import { type App, percent, type ViewPart } from "./app";
 import { make } from "./dom";
 import type { Attention, Picture } from "./explanation";
@@ -12,7 +12,7 @@ export class PictureView implements ViewPart {
   private readonly grid = make("div", { class: "grid" });
   private readonly note = make("p", { class: "note" });
   private picture: HTMLCanvasElement | null = null;
-  private drawn: Numbers | null = null; // what it was made of
+  private drawn: Numbers | null = null; // the numbers that it shows
   private readonly averages = new Map<string, Float32Array>();
   private chosen: "head" | "mean" | "rollout" = "head";
 

@@ -1,4 +1,4 @@
-// A picture's pixels as something that can be drawn.
+// A picture's pixels as a drawable object.
 import { make } from "./dom";
 import type { Numbers } from "./numbers";
 

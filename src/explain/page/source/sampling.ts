@@ -1,8 +1,8 @@
-// From logits to probabilities: temperature, top-k and top-p (Holtzman et al. 2019, section 3), as a decoder draws.
+// From logits to probabilities: temperature, top-k and top-p (Holtzman et al. 2019, section 3), as a decoder samples.
 
 export interface Candidate {
-  place: number; // in the ranking
-  probability: number; // after all
+  place: number; // position in the ranking
+  probability: number; // after all filters
   before: number; // without temperature, top-k and top-p
 }
 

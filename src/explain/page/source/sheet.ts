@@ -1,5 +1,4 @@
-// A canvas as wide as its place, with rows of which only those in sight are drawn: the element scrolls, the canvas
-// stays.
+// A canvas of the visible width. Only visible rows are drawn: the element scrolls, the canvas does not.
 import { make } from "./dom";
 
 export interface Point {

@@ -1,4 +1,4 @@
-// What is selected: one for all views, kept in the page's address.
+// The selection: one for all views, stored in the page's address.
 
 export const views = ["heads", "model", "neuron", "steps", "lens", "picture", "depends", "statistics", "beams", "compare"] as const;
 export type View = (typeof views)[number];
@@ -7,25 +7,25 @@ export type Unit = (typeof units)[number];
 
 export interface Selection {
   view: View;
-  which: number; // of two that are compared: 0 or 1
+  which: number; // which of two compared runs: 0 or 1
   attention: number;
-  layer: number; // which of the layers that the page has
-  heads: number[]; // shown together; the first is that of the views of one head
-  columns: number[]; // heads that the small pictures are of; none: all
+  layer: number; // index among the layers in the page
+  heads: number[]; // shown together; views of one head show the first
+  columns: number[]; // heads with small pictures; none: all
   side: "query" | "key";
   token: number; // -1: none
   filter: "all" | "00" | "11" | "01" | "10"; // segments of query and key
-  special: boolean; // are special tokens shown
-  pieces: boolean; // tokens as the tokenizer spells them
+  special: boolean; // whether special tokens are shown
+  pieces: boolean; // shows tokens as the tokenizer spells them
   theme: "system" | "light" | "dark";
-  share: number; // per cent of each row that lines show
-  zoom: number; // height of a row in pixels; 0: as fits
+  share: number; // percentage of each row that lines show
+  zoom: number; // height of a row in pixels; 0: fitted
   form: "lines" | "squares";
   temperature: number;
   topK: number; // 0: all
   topP: number;
-  result: number; // which of those that were attributed
-  unit: Unit; // what its numbers are added up over
+  result: number; // index of the attributed result
+  unit: Unit; // the unit over which its scores are summed
 }
 
 export const initial: Selection = {

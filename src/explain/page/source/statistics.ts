@@ -1,4 +1,4 @@
-// All heads in numbers, in a table that can be sorted (Clark et al. 2019; Voita et al. 2019).
+// All heads in numbers, in a sortable table (Clark et al. 2019; Voita et al. 2019).
 import { type App, number, percent, type ViewPart } from "./app";
 import { button, make } from "./dom";
 import type { Ablation, Layer, Statistics } from "./explanation";
@@ -34,7 +34,7 @@ function ablated(ablation: Ablation | undefined, attention: string): Column[] {
   const columns: Column[] = [
     { name: "loss", title: "Loss without it", words: `By how much the loss on the data (${ablation.task}: ${number(ablation.loss)}) rises without this head`, shown: signed, value: (layer, head) => of(layer)?.loss[head] },
   ];
-  // Perplexity says what the loss says.
+  // Perplexity shows the same as the loss.
   if (ablation.figure && ablation.figure !== "perplexity")
     columns.push({ name: "figure", title: `${ablation.figure} without it`, words: `By how much ${ablation.figure} on the data (${number(ablation.value ?? 0)}) changes without this head`, shown: signed, value: (layer, head) => of(layer)?.value?.[head] });
   return columns;

@@ -1,4 +1,5 @@
-// Step by step: text, tokens, ids, vectors, layers, scores, probabilities. For who learns how a Transformer works.
+// Step by step: text, tokens, ids, vectors, layers, scores, probabilities. For readers who learn how a Transformer
+// works.
 import { type App, number, percent, type ViewPart } from "./app";
 import { make, slider } from "./dom";
 import type { NumbersRef } from "./explanation";

@@ -1,4 +1,4 @@
-// A vector as a row of small boxes in a canvas of its own.
+// A vector as a row of small boxes in its own canvas.
 import { type App, number } from "./app";
 import { make } from "./dom";
 

@@ -26,7 +26,7 @@ export function shown(token: Token): string {
   const bare = token.text.trim();
   const text = bare === "" ? token.text.replaceAll(" ", "␣").replace(/\s/gu, (c) => names[c] ?? "␣") || "∅" : bare;
   const written = visible(text);
-  // Apart from its number, which would else stand before it where it is written from the right.
+  // Separate from its number, which would otherwise come before it in right-to-left text.
   if (token.parts) return `\u2066\u2068${written}\u2069 ${token.part}/${token.parts}\u2069`;
   return (token.continues ? "·" : "") + written;
 }
