@@ -3,7 +3,7 @@
     python check_templates.py --attend build/release/attend FOLDER
 
 FOLDER holds templates, *.jinja. Each writes conversations of every shape (chat_conversations.py); then come small
-templates of our own and random ones. `attend tokenize --chat --json` says what attend makes of them. Where jinja2
+templates of our own and random ones (chat_snippets.py, chat_fuzz.py). `attend tokenize --chat --json` says what attend makes of them. Where jinja2
 refuses, attend must as well.
 """
 
@@ -22,6 +22,7 @@ from typing import Any
 from transformers.utils.chat_template_utils import _compile_jinja_template
 
 from chat_conversations import conversations
+from chat_fuzz import fuzzed_template
 from chat_snippets import SNIPPETS, VARIABLES, random_template
 from check_scoring import make_directory
 from common import Table
@@ -72,6 +73,7 @@ def main() -> int:
             table.row([path.stem], bool(findings), findings[:3])
         pick = random.Random(0)
         ours = SNIPPETS + [random_template(pick) for _ in range(options.random)]
+        ours += [fuzzed_template(seed) for seed in range(options.random)]
         findings = [finding for text in ours for finding in check(attend, folder, text, {text: VARIABLES}, tokens)]
         table.row(["ours and random"], bool(findings), findings[:5])
     return table.status()

@@ -27,6 +27,15 @@ class Depth {
   int& depth_;
 };
 
+bool is_constant(const Expression& expression) {
+  using Kind = Expression::Kind;
+  if (expression.kind == Kind::name || expression.kind == Kind::call) return false;
+  return std::ranges::all_of(expression.children,
+                             [](const Child& each) { return !each || is_constant(*each); }) &&
+         std::ranges::all_of(expression.arguments,
+                             [](const Given& each) { return is_constant(*each.value); });
+}
+
 }  // namespace
 
 Value Evaluator::evaluate(const Expression& expression, Scope& scope) {
@@ -61,8 +70,12 @@ Value Evaluator::evaluate_by_kind(const Expression& expression, Scope& scope) {
     }
     case Kind::slice: {
       const Value whole = child(0), begin = optional(expression.children[1], scope),
-                  end = optional(expression.children[2], scope);
-      return slice_of(whole, begin, end, optional(expression.children[3], scope));
+                  end = optional(expression.children[2], scope),
+                  step = optional(expression.children[3], scope);
+      // jinja2 computes constants before it renders, by a rule of its own.
+      if (!whole.is_string() && !whole.is_list_or_tuple() && is_constant(*expression.children[0]))
+        return Undefined{fmt::format("'{}' object cannot be sliced", whole.type())};
+      return slice_of(whole, begin, end, step);
     }
     case Kind::call:
       return call(expression, scope, nullptr);

@@ -1,6 +1,6 @@
 #include "formats/jinja/expression_parser.h"
 
-#include <charconv>
+#include <cstdlib>
 
 namespace attend::jinja {
 namespace {
@@ -20,13 +20,21 @@ Child make_constant(std::size_t line, Value value) {
 }
 
 Value number_of(const Token& token) {
-  const char *begin = token.text.data(), *end = begin + token.text.size();
-  std::int64_t integer = 0;
-  double real = 0;
-  const auto read = token.kind == Token::Kind::integer ? std::from_chars(begin, end, integer)
-                                                       : std::from_chars(begin, end, real);
-  if (read.ec != std::errc()) fail("line {}: the number {} is too large", token.line, token.text);
-  return token.kind == Token::Kind::integer ? Value(integer) : Value(real);
+  if (token.kind == Token::Kind::integer) {
+    if (token.text.starts_with("0b")) {
+      Integer number = 0;
+      for (const char c : token.text.substr(2)) number = number * 2 + (c - '0');
+      return number;
+    }
+    if (token.text.starts_with("0x")) return Integer(token.text);
+    if (token.text.starts_with("0o")) return Integer("0" + token.text.substr(2));
+    // Boost takes a leading zero for an octal number.
+    const std::size_t first = std::min(token.text.find_first_not_of('0'), token.text.size() - 1);
+    if (token.text.size() > 4300)
+      fail("line {}: the number {}… is too large", token.line, token.text.substr(0, 20));
+    return Integer(token.text.substr(first));
+  }
+  return std::strtod(token.text.c_str(), nullptr);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "formats/jinja/methods.h"
 #include "formats/jinja/operators.h"
+#include "formats/jinja/text_cases.h"
 
 #include <algorithm>
 #include <charconv>
@@ -78,8 +79,7 @@ Value title_filter(const Value& value, const Arguments&) {
   std::string result;
   bool begins = true;
   for (const char32_t c : decode_utf8(to_text(value))) {
-    std::string one;
-    append_utf8(one, c);
+    const std::string one = encoded(std::u32string_view(&c, 1));
     result += begins ? uppercase(one) : lowercase(std::string_view(one));
     begins = is_space(c) || std::u32string_view(U"-({[<").find(c) != std::u32string_view::npos;
   }
@@ -94,21 +94,42 @@ Value format_filter(const Value& value, const Arguments& arguments) {
   return format_percent(to_text(value), Value(std::move(dict)));
 }
 
-// Parses like int() and float(); none if there is no number.
-template <class Number>
-std::optional<Number> read_number(const std::string& text, int base = 10) {
+// Parses like float(); none if there is no number.
+std::optional<double> read_real(const std::string& text) {
   std::string clean(strip(text));
   std::erase(clean, '_');
   if (clean.starts_with('+')) clean.erase(0, 1);
-  Number number{};
+  double number = 0;
   const char* end = clean.data() + clean.size();
-  std::from_chars_result read{};
-  if constexpr (std::is_integral_v<Number>)
-    read = std::from_chars(clean.data(), end, number, base);
-  else
-    read = std::from_chars(clean.data(), end, number);
-  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
-  return number;
+  const auto [read_end, error] = std::from_chars(clean.data(), end, number);
+  if (read_end != end || error == std::errc::invalid_argument) return std::nullopt;
+  return error == std::errc() ? number : std::strtod(clean.c_str(), nullptr);
+}
+
+// Parses like int(text, base); none if there is no number.
+std::optional<Integer> read_integer(const std::string& text, int base) {
+  std::string_view digits = strip(text);
+  const bool negative = digits.starts_with('-');
+  if (negative || digits.starts_with('+')) digits.remove_prefix(1);
+  const std::string prefix = ascii_lowercase(std::string(digits.substr(0, 2)));
+  if ((base == 16 && prefix == "0x") || (base == 8 && prefix == "0o") || (base == 2 && prefix == "0b"))
+    digits.remove_prefix(2);
+  if (digits.empty()) return std::nullopt;
+  Integer number = 0;
+  bool after_digit = !prefix.starts_with('_');
+  for (const char c : digits) {
+    if (c == '_' && after_digit) {
+      after_digit = false;
+      continue;
+    }
+    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    const auto digit = std::string_view("0123456789abcdefghijklmnopqrstuvwxyz").find(lower);
+    if (digit >= static_cast<std::size_t>(base)) return std::nullopt;
+    number = Value(number * base + digit).to_large_integer();
+    after_digit = true;
+  }
+  if (!after_digit) return std::nullopt;
+  return negative ? Integer(-number) : number;
 }
 
 Value int_filter(const Value& value, const Arguments& arguments) {
@@ -117,16 +138,16 @@ Value int_filter(const Value& value, const Arguments& arguments) {
   if (value.is_undefined()) fail("{}", value.undefined().message);
   std::optional<double> real;
   if (value.is_string()) {
-    if (const auto number = read_number<std::int64_t>(
+    if (const auto number = read_integer(
             value.text(),
             base == nullptr ? 10 : static_cast<int>(std::clamp<std::int64_t>(base->to_integer(), 2, 36))))
       return *number;
-    real = read_number<double>(value.text());
+    real = read_real(value.text());
   } else if (value.is_number()) {
-    if (!value.is(Value::Kind::real)) return value.to_integer();
+    if (value.is_integral()) return value.to_large_integer();
     real = value.to_number();
   }
-  if (real && std::abs(*real) < 9.2e18) return static_cast<std::int64_t>(*real);
+  if (real && std::isfinite(*real)) return Integer(std::trunc(*real));
   return otherwise == nullptr ? Value(std::int64_t{0}) : *otherwise;
 }
 
@@ -135,7 +156,7 @@ Value float_filter(const Value& value, const Arguments& arguments) {
   if (value.is_undefined()) fail("{}", value.undefined().message);
   if (value.is_number()) return value.to_number();
   if (value.is_string())
-    if (const auto number = read_number<double>(value.text())) return *number;
+    if (const auto number = read_real(value.text())) return *number;
   return otherwise == nullptr ? Value(0.0) : *otherwise;
 }
 
@@ -147,19 +168,19 @@ Value round_filter(const Value& value, const Arguments& arguments) {
       std::clamp<std::int64_t>(precision == nullptr ? 0 : precision->to_integer(), -300, 300));
   const double number = value.to_number();
   if (how == "common") {
-    if (!value.is(Value::Kind::real) && digits >= 0) return value.to_integer();
-    if (digits < 0) return std::nearbyint(number / std::pow(10, -digits)) * std::pow(10, -digits);
-    return read_number<double>(fmt::format("{:.{}f}", number, digits)).value_or(number);
+    if (value.is_integral() && digits >= 0) return value.to_large_integer();
+    const double rounded = digits < 0 ? std::nearbyint(number / std::pow(10, -digits)) * std::pow(10, -digits)
+                                      : read_real(fmt::format("{:.{}f}", number, digits)).value_or(number);
+    return value.is_integral() ? Value(Integer(rounded)) : Value(rounded);
   }
   const double scale = std::pow(10.0, digits);
   if (how != "ceil" && how != "floor") fail("expected common, ceil or floor, found '{}'", how);
-  return (how == "ceil" ? std::ceil(number * scale) : std::floor(number * scale)) / scale;
+  const double whole = how == "ceil" ? std::ceil(number * scale) : std::floor(number * scale);
+  return (whole == 0 ? 0.0 : whole) / scale;  // Python's integers have no -0
 }
 
 Value abs_filter(const Value& value, const Arguments&) {
-  return value.to_number() < 0            ? negative(value)
-         : value.is(Value::Kind::boolean) ? Value(value.to_integer())
-                                          : value;
+  return value.is_integral() ? Value(abs(value.to_large_integer())) : Value(std::abs(value.to_number()));
 }
 
 Value escape_filter(const Value& value, const Arguments&) {
@@ -214,6 +235,11 @@ const std::map<std::string_view, Filter> kFilters = {
 };
 
 }  // namespace
+
+bool is_filter(const std::string& name) {
+  return kFilters.contains(name) ||
+         std::ranges::find(sequence_filters(), name, &NamedFilter::name) != sequence_filters().end();
+}
 
 Value apply_filter(const std::string& name, const Value& value, const Arguments& arguments) {
   if (const auto found = kFilters.find(name); found != kFilters.end()) return found->second(value, arguments);

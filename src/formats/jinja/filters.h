@@ -7,6 +7,7 @@ namespace attend::jinja {
 
 // Throws Error for a name that jinja2 does not have either, and for the few that Attend does not support.
 Value apply_filter(const std::string& name, const Value& value, const Arguments& arguments);
+bool is_filter(const std::string& name);
 bool apply_test(const std::string& name, const Value& value, const Arguments& arguments);
 
 using Filter = Value (*)(const Value& value, const Arguments& arguments);

@@ -15,8 +15,10 @@ struct Specification {
   char sign = '-';
   std::size_t width = 0;
   std::optional<int> precision;
-  bool thousands = false, alternate = false;
+  bool zeros = false, alternate = false;
+  char group = 0;  // , or _ between groups of digits
   char type = 0;
+  bool is_percent = false;  // of the % operator
 };
 
 std::string padded(const std::string& text, const Specification& wanted, char align) {
@@ -37,36 +39,74 @@ std::string padded(const std::string& text, const Specification& wanted, char al
   return result;
 }
 
-std::string with_thousands(std::string digits) {
-  std::size_t end = std::min(digits.find_first_not_of("+-0123456789"), digits.size());
+std::string with_groups(std::string digits, const Specification& wanted) {
+  const std::size_t size = std::string_view("xXob").find(wanted.type) != std::string_view::npos ? 4 : 3;
   const std::size_t begin = !digits.empty() && (digits[0] == '-' || digits[0] == '+') ? 1 : 0;
-  while (end > begin + 3) digits.insert(end -= 3, ",");
+  std::size_t end = begin;
+  while (end < digits.size() && std::isxdigit(static_cast<unsigned char>(digits[end])) != 0 &&
+         (size == 4 || digits[end] <= '9'))
+    ++end;
+  while (end > begin + size) digits.insert(end -= size, 1, wanted.group);
   return digits;
 }
 
+std::string integer_text(const Integer& value, const Specification& wanted) {
+  const Integer size = abs(value);
+  std::string digits;
+  const std::string_view prefix = wanted.type == 'x'   ? "0x"
+                                  : wanted.type == 'X' ? "0X"
+                                  : wanted.type == 'o' ? "0o"
+                                  : wanted.type == 'b' ? "0b"
+                                                       : "";
+  if (wanted.type == 'x' || wanted.type == 'X')
+    digits = size.str(
+        0, std::ios_base::hex | (wanted.type == 'X' ? std::ios_base::uppercase : std::ios_base::fmtflags()));
+  else if (wanted.type == 'o')
+    digits = size.str(0, std::ios_base::oct);
+  else if (wanted.type == 'b')
+    for (Integer rest = size; rest != 0 || digits.empty(); rest /= 2)
+      digits.insert(digits.begin(), rest % 2 == 0 ? '0' : '1');
+  else
+    digits = size.str();
+  if (wanted.alternate) digits.insert(0, prefix);
+  return value < 0 ? "-" + digits : digits;
+}
+
+// Like repr(), with at most this number of digits.
+std::string short_real(double value, int precision) {
+  const std::string scientific = fmt::format("{:.{}e}", value, std::max(precision, 1) - 1);
+  const std::size_t mark = scientific.find('e');
+  if (mark == scientific.npos) return scientific;  // inf, nan
+  const int exponent = std::stoi(scientific.substr(mark + 1));
+  std::string text = fmt::format("{:.{}g}", value, precision);
+  if (exponent >= -4 && exponent < precision - 1) return text.find('.') == text.npos ? text + ".0" : text;
+  std::string digits = scientific.substr(0, mark);
+  if (digits.find('.') != digits.npos) {
+    digits.erase(digits.find_last_not_of('0') + 1);
+    if (digits.ends_with('.')) digits.pop_back();
+  }
+  return digits + scientific.substr(mark);
+}
+
 std::string number_text(const Value& value, const Specification& wanted) {
-  const char type = wanted.type == 0 ? (value.is(Value::Kind::real) ? 'r' : 'd') : wanted.type;
+  const bool is_real = value.is(Value::Kind::real);
+  char type = wanted.type == 0 ? (is_real ? 'r' : 'd') : wanted.type;
+  if (type == 'n') type = is_real ? 'g' : 'd';
   const int precision = std::min(wanted.precision.value_or(6), 100);
   std::string text;
   switch (type) {
     case 'd':
     case 'i':
     case 'u':
-      text = std::to_string(value.is(Value::Kind::real)
-                                ? static_cast<std::int64_t>(std::clamp(value.to_number(), -9e18, 9e18))
-                                : value.to_integer());
+      text = integer_text(
+          is_real && wanted.is_percent ? Integer(std::trunc(value.to_number())) : value.to_large_integer(),
+          wanted);
       break;
     case 'x':
-      text = fmt::format("{:x}", value.to_integer());
-      break;
     case 'X':
-      text = fmt::format("{:X}", value.to_integer());
-      break;
     case 'o':
-      text = fmt::format("{:o}", value.to_integer());
-      break;
     case 'b':
-      text = fmt::format("{:b}", value.to_integer());
+      text = integer_text(value.to_large_integer(), wanted);
       break;
     case 'f':
     case 'F':
@@ -75,34 +115,57 @@ std::string number_text(const Value& value, const Specification& wanted) {
     case 'e':
       text = fmt::format("{:.{}e}", value.to_number(), precision);
       break;
+    case 'E':
+      text = fmt::format("{:.{}E}", value.to_number(), precision);
+      break;
     case 'g':
       text = fmt::format("{:.{}g}", value.to_number(), precision);
+      break;
+    case 'G':
+      text = fmt::format("{:.{}G}", value.to_number(), precision);
       break;
     case '%':
       text = fmt::format("{:.{}f}%", value.to_number() * 100, precision);
       break;
     case 'r':
-      text = wanted.precision ? fmt::format("{:.{}g}", value.to_number(), precision) : to_text(value);
+      text = wanted.precision ? short_real(value.to_number(), precision) : to_text(value);
       break;
     default:
       fail("expected a number format, found '{}'", type);
   }
   if (wanted.sign != '-' && !text.starts_with('-')) text.insert(0, 1, wanted.sign);
-  return wanted.thousands ? with_thousands(std::move(text)) : text;
+  return wanted.group != 0 ? with_groups(std::move(text), wanted) : text;
 }
 
-std::string formatted(const Value& value, const Specification& wanted) {
-  const bool as_text = wanted.type == 's' || wanted.type == 'r' ||
-                       (wanted.type == 0 && (!value.is_number() || value.is(Value::Kind::boolean)));
-  if (!as_text) return padded(number_text(value, wanted), wanted, wanted.align ? wanted.align : '>');
-  std::string text = wanted.type == 'r' ? to_repr(value) : to_text(value);
-  if (wanted.precision) {
-    std::string cut;
-    for (const char32_t c : decode_utf8(text).substr(0, static_cast<std::size_t>(*wanted.precision)))
-      append_utf8(cut, c);
-    text = cut;
+std::string cut_to(const std::string& text, std::optional<int> precision) {
+  return precision ? slice_of(text, {}, std::int64_t{*precision}, {}).text() : text;
+}
+
+std::string character_text(const Value& value) {
+  if (value.is_string() && length_of(value) == 1) return value.text();
+  std::string text;
+  append_utf8(text, static_cast<char32_t>(std::clamp<std::int64_t>(value.to_integer(), 0, 0x10FFFF)));
+  return text;
+}
+
+std::string formatted(const Value& value, Specification wanted) {
+  const bool has_own_text =
+      wanted.is_percent && (wanted.type == 's' || wanted.type == 'r' || wanted.type == 'a');
+  if (has_own_text || (!wanted.is_percent && value.is_string() && (wanted.type == 0 || wanted.type == 's'))) {
+    const std::string text = wanted.type == 'r' || wanted.type == 'a' ? to_repr(value) : to_text(value);
+    if (wanted.zeros && !wanted.is_percent) wanted.fill = "0";
+    return padded(cut_to(text, wanted.precision), wanted, wanted.align != 0 ? wanted.align : '<');
   }
-  return padded(text, wanted, wanted.align ? wanted.align : '<');
+  if (wanted.type == 'c')
+    return padded(character_text(value), wanted, wanted.align != 0 ? wanted.align : '<');
+  if (!value.is_number())
+    fail("expected a value for the format '{}', found {}", wanted.type == 0 ? ' ' : wanted.type,
+         value.type());
+  if (wanted.zeros && (wanted.align == 0 || (wanted.is_percent && wanted.align == '>'))) {
+    wanted.fill = "0";
+    wanted.align = '=';
+  }
+  return padded(number_text(value, wanted), wanted, wanted.align != 0 ? wanted.align : '>');
 }
 
 std::size_t read_count(std::string_view text, std::size_t& at) {
@@ -130,16 +193,13 @@ Specification read_specification(std::string_view text) {
     wanted.align = text[at++];
   }
   if (at < text.size() && (text[at] == '+' || text[at] == '-' || text[at] == ' ')) wanted.sign = text[at++];
-  if (at < text.size() && text[at] == '#') ++at;
-  if (at < text.size() && text[at] == '0' && wanted.align == 0) {
-    wanted.fill = "0";
-    wanted.align = '=';
-  }
-  wanted.width = read_count(text, at);
-  if (at < text.size() && text[at] == ',') {
-    wanted.thousands = true;
+  if (at < text.size() && text[at] == '#') {
+    wanted.alternate = true;
     ++at;
   }
+  wanted.zeros = at < text.size() && text[at] == '0';
+  wanted.width = read_count(text, at);
+  if (at < text.size() && (text[at] == ',' || text[at] == '_')) wanted.group = text[at++];
   if (at < text.size() && text[at] == '.') wanted.precision = static_cast<int>(read_count(text, ++at));
   if (at < text.size()) wanted.type = text[at++];
   if (at < text.size()) fail("expected a format specification, found '{}'", text);
@@ -174,9 +234,11 @@ Value read_field(std::string_view field, const Arguments& arguments, std::size_t
 
 }  // namespace
 
-std::string format_braces(const std::string& format, const Arguments& arguments) {
+namespace {
+
+// `automatic`: the place of the next field without a name.
+std::string format_fields(std::string_view format, const Arguments& arguments, std::size_t& automatic) {
   std::string result;
-  std::size_t automatic = 0;
   for (std::size_t at = 0; at < format.size(); ++at) {
     const char c = format[at];
     if (c != '{' && c != '}') {
@@ -188,23 +250,36 @@ std::string format_braces(const std::string& format, const Arguments& arguments)
       ++at;
       continue;
     }
-    const std::size_t end = format.find('}', at);
-    if (c == '}' || end == format.npos)
+    std::size_t end = at + 1;  // a specification may contain fields
+    for (int open = 1; end < format.size(); ++end)
+      if ((open += format[end] == '{' ? 1 : format[end] == '}' ? -1 : 0) == 0) break;
+    if (c == '}' || end >= format.size())
       fail("expected '{{' and '}}' in pairs in a format string, found '{}'", format);
-    std::string_view field = std::string_view(format).substr(at + 1, end - at - 1);
-    std::string_view wanted;
+    std::string_view field = format.substr(at + 1, end - at - 1);
+    std::string wanted;
     if (const std::size_t colon = field.find(':'); colon != field.npos) {
       wanted = field.substr(colon + 1);
       field = field.substr(0, colon);
     }
     const std::size_t mark = field.find('!');
     Value value = read_field(field.substr(0, mark), arguments, automatic);
-    if (mark != field.npos) value = field.substr(mark) == "!r" ? to_repr(value) : to_text(value);
-    result += formatted(value, read_specification(wanted));
+    if (mark != field.npos) value = field.substr(mark) == "!s" ? to_text(value) : to_repr(value);
+    if (wanted.find('{') != wanted.npos) {
+      if (field.find('{') != field.npos) fail("expected a name in a format string, found '{}'", field);
+      wanted = format_fields(wanted, arguments, automatic);
+    }
+    result += wanted.empty() ? to_text(value) : formatted(value, read_specification(wanted));
     check_size(result.size());
     at = end;
   }
   return result;
+}
+
+}  // namespace
+
+std::string format_braces(const std::string& format, const Arguments& arguments) {
+  std::size_t automatic = 0;
+  return format_fields(format, arguments, automatic);
 }
 
 std::string format_percent(const std::string& format, const Value& arguments) {
@@ -234,13 +309,12 @@ std::string format_percent(const std::string& format, const Value& arguments) {
     }
     Specification wanted;
     wanted.align = '>';
+    wanted.is_percent = true;
     for (; at < format.size() && std::string_view("-+ 0#").find(format[at]) != std::string_view::npos; ++at) {
       if (format[at] == '-') wanted.align = '<';
-      if (format[at] == '+' || format[at] == ' ') wanted.sign = format[at];
-      if (format[at] == '0') {
-        wanted.fill = "0";
-        wanted.align = '=';
-      }
+      if (format[at] == '+' || (format[at] == ' ' && wanted.sign != '+')) wanted.sign = format[at];
+      if (format[at] == '0') wanted.zeros = true;
+      if (format[at] == '#') wanted.alternate = true;
     }
     wanted.width = read_count(format, at);
     if (at < format.size() && format[at] == '.')

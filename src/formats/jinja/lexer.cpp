@@ -183,14 +183,25 @@ class Lexer {
     }
   }
 
+  void digits_of_base(const std::string& prefix) {
+    const std::size_t begin = at_;
+    const std::string_view known = prefix == "0x"   ? "0123456789abcdefABCDEF"
+                                   : prefix == "0o" ? "01234567"
+                                                    : "01";
+    std::string text = prefix;
+    for (at_ += 2; at_ < text_.size() && (text_[at_] == '_' || known.find(text_[at_]) != known.npos); ++at_)
+      if (text_[at_] != '_') text += text_[at_];
+    if (text == prefix) fail("expected digits after '{}'", prefix);
+    add(Token::Kind::integer, std::move(text), begin);
+  }
+
   void number_token() {
     const std::size_t begin = at_;
     const auto digits = [&] {
       while (at_ < text_.size() && (is_digit(text_[at_]) || text_[at_] == '_')) ++at_;
     };
-    const std::string_view prefix = rest(at_).substr(0, 2);
-    if (prefix == "0x" || prefix == "0o" || prefix == "0b")
-      fail("expected a decimal number, found '{}…'", prefix);
+    const std::string prefix = ascii_lowercase(std::string(rest(at_).substr(0, 2)));
+    if (prefix == "0x" || prefix == "0o" || prefix == "0b") return digits_of_base(prefix);
     digits();
     bool real = false;
     const auto digit_at = [&](std::size_t at) { return at < text_.size() && is_digit(text_[at]); };

@@ -11,9 +11,6 @@ std::optional<Value> method_of(const Value& value, const std::string& name);
 
 // For strings; filters also use them.
 std::string stripped(const std::string& text, const Value& characters, bool front, bool end);
-std::string uppercase(const std::string& text);
-std::string capitalized(const std::string& text);
-std::string title_case(const std::string& text);
 // `count` < 0: all occurrences.
 std::string replaced(const std::string& text, const std::string& from, const std::string& to,
                      std::int64_t count);

@@ -17,55 +17,58 @@ namespace {
   fail("unsupported operand type(s) for {}: '{}' and '{}'", sign, left.type(), right.type());
 }
 
-[[noreturn]] void fail_overflow() {
-  fail("expected integers of 64 bits, found larger ones");
-}
-
-std::int64_t integer_power(std::int64_t base, std::int64_t exponent) {
-  std::int64_t result = 1;
+Integer integer_power(Integer base, Integer exponent) {
+  Integer result = 1;
   for (; exponent > 0; exponent /= 2) {
-    if (exponent % 2 != 0 && __builtin_mul_overflow(result, base, &result)) fail_overflow();
-    if (exponent > 1 && __builtin_mul_overflow(base, base, &base)) fail_overflow();
+    if (exponent % 2 != 0) result = Value(result * base).to_large_integer();  // limits the size
+    if (exponent > 1) base = Value(base * base).to_large_integer();
   }
   return result;
 }
 
-Value compute_integers(std::string_view sign, std::int64_t left, std::int64_t right) {
-  std::int64_t result = 0;
-  if (sign == "+") {
-    if (__builtin_add_overflow(left, right, &result)) fail_overflow();
-  } else if (sign == "-") {
-    if (__builtin_sub_overflow(left, right, &result)) fail_overflow();
-  } else if (sign == "*") {
-    if (__builtin_mul_overflow(left, right, &result)) fail_overflow();
-  } else if (sign == "**") {
-    result = integer_power(left, right);
-  } else {  // // and %: rounded down, with the sign of the divisor
-    if (right == 0) fail("division by zero");
-    if (right == -1) {
-      if (left == INT64_MIN) fail_overflow();
-      return sign == "%" ? std::int64_t{0} : -left;
-    }
-    const bool turned = left % right != 0 && (left % right < 0) != (right < 0);
-    result = sign == "%" ? left % right + (turned ? right : 0) : left / right - (turned ? 1 : 0);
+Value compute_integers(std::string_view sign, const Integer& left, const Integer& right) {
+  if (sign == "+") return Integer(left + right);
+  if (sign == "-") return Integer(left - right);
+  if (sign == "*") return Integer(left * right);
+  if (sign == "**") return integer_power(left, right);
+  if (right == 0) fail("division by zero");
+  Integer quotient, rest;  // rounded down, with the sign of the divisor
+  divide_qr(left, right, quotient, rest);
+  if (rest != 0 && (rest < 0) != (right < 0)) {
+    --quotient;
+    rest += right;
   }
-  return result;
+  return sign == "%" ? rest : quotient;
 }
 
 Value compute_numbers(std::string_view sign, const Value& left, const Value& right) {
   const bool real = left.is(Value::Kind::real) || right.is(Value::Kind::real) || sign == "/" ||
-                    (sign == "**" && right.to_integer() < 0);
-  if (!real) return compute_integers(sign, left.to_integer(), right.to_integer());
+                    (sign == "**" && right.to_large_integer() < 0);
+  if (!real) return compute_integers(sign, left.to_large_integer(), right.to_large_integer());
   const double a = left.to_number(), b = right.to_number();
   if (sign == "+") return a + b;
   if (sign == "-") return a - b;
   if (sign == "*") return a * b;
-  if (sign == "**") return std::pow(a, b);
+  if (sign == "**") {
+    if (a == 0 && b < 0) fail("0.0 cannot be raised to a negative power");
+    const double power = std::pow(a, b);
+    if (std::isfinite(a) && std::isfinite(b) && !std::isfinite(power))
+      fail("expected a power that is a float, found {} ** {}", to_repr(left), to_repr(right));
+    return power;
+  }
   if (b == 0) fail("division by zero");
   if (sign == "/") return a / b;
-  if (sign == "//") return std::floor(a / b);
-  const double rest = std::fmod(a, b);
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  double rest = std::fmod(a, b), quotient = (a - rest) / b;
+  if (rest == 0) {
+    rest = std::copysign(0.0, b);
+  } else if ((rest < 0) != (b < 0)) {
+    rest += b;
+    quotient -= 1;
+  }
+  if (sign == "%") return rest;
+  if (quotient == 0) return std::copysign(0.0, a / b);
+  const double floor = std::floor(quotient);
+  return quotient - floor > 0.5 ? floor + 1 : floor;
 }
 
 Value repeated(const Value& whole, std::int64_t count) {
@@ -138,7 +141,8 @@ Value compute(std::string_view sign, const Value& left, const Value& right) {
 }
 
 Value negative(const Value& value) {
-  return compute_numbers("-", std::int64_t{0}, value);
+  return value.is(Value::Kind::real) ? Value(-value.to_number())
+                                     : compute_numbers("-", std::int64_t{0}, value);
 }
 
 bool compare(std::string_view sign, const Value& left, const Value& right) {
@@ -158,6 +162,8 @@ Value attribute_of(const Value& value, const std::string& name) {
   if (std::optional<Value> found = method_of(value, name)) return *found;
   if (value.is(Value::Kind::dict))
     if (const Value* found = find(value.dict(), name)) return *found;
+  if (value.is(Value::Kind::sequence) && value.sequence().is_group && (name == "grouper" || name == "list"))
+    return value.items()[name == "list" ? 1 : 0];
   const std::string type = value.is_none() ? "None" : value.type() + " object";
   return Undefined{fmt::format("'{}' has no attribute '{}'", type, name)};
 }
@@ -166,15 +172,15 @@ Value item_of(const Value& value, const Value& key) {
   if (value.is_undefined()) fail("{}", value.undefined().message);
   if (value.is(Value::Kind::dict)) {
     if (const Value* found = find(value.dict(), key)) return *found;
-  } else if ((value.is_list_or_tuple() || value.is_string()) &&
-             (key.is(Value::Kind::integer) || key.is(Value::Kind::boolean))) {
-    const auto size = static_cast<std::int64_t>(length_of(value));
-    std::int64_t at = key.to_integer();
-    if (at < 0) at += size;
-    if (at >= 0 && at < size) {
-      if (!value.is_string()) return value.items()[static_cast<std::size_t>(at)];
+  } else if ((value.is_list_or_tuple() || value.is_string()) && key.is_integral()) {
+    const std::size_t size = length_of(value);
+    Integer place = key.to_large_integer();
+    if (place < 0) place += size;
+    if (place >= 0 && place < size) {
+      const auto at = static_cast<std::size_t>(place);
+      if (!value.is_string()) return value.items()[at];
       std::string character;
-      append_utf8(character, decode_utf8(value.text())[static_cast<std::size_t>(at)]);
+      append_utf8(character, decode_utf8(value.text())[at]);
       return character;
     }
   }

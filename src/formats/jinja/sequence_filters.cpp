@@ -25,9 +25,10 @@ Value lowered_if_text(const Value& value) {
 struct Key {
   const Value* path;
   bool case_sensitive;
+  const Value* otherwise = nullptr;
 
   Value of(const Value& value) const {
-    const Value found = path == nullptr || path->is_none() ? value : attribute_path(value, *path);
+    const Value found = path == nullptr || path->is_none() ? value : attribute_path(value, *path, otherwise);
     return case_sensitive ? found : lowered_if_text(found);
   }
 };
@@ -40,6 +41,26 @@ Arguments rest_of(const Arguments& arguments, std::size_t count) {
   return rest;
 }
 
+// A generator that makes an item of each item of `value`; none: leaves it out. As in jinja2, None counts as
+// an empty sequence here.
+Value lazily(const Value& value, std::function<std::optional<Value>(const Value& each)> change) {
+  return Value::generator(
+      value, [value, change = std::move(change), next = Next()]() mutable -> std::optional<Value> {
+        if (!next) next = iterate(is_true(value) ? value : Value::sequence({}));
+        while (const std::optional<Value> each = next())
+          if (std::optional<Value> made = change(*each)) return made;
+        return std::nullopt;
+      });
+}
+
+// A generator over the items that `make` returns when the first is read.
+Value deferred(const Value& value, std::function<List()> make) {
+  return Value::generator(value, [make = std::move(make), next = Next()]() mutable {
+    if (!next) next = iterate(Value::sequence(make()));
+    return next();
+  });
+}
+
 Value length_filter(const Value& value, const Arguments&) {
   return counted(length_of(value));
 }
@@ -49,12 +70,14 @@ Value list_filter(const Value& value, const Arguments&) {
 }
 
 Value items_filter(const Value& value, const Arguments&) {
-  if (value.is_undefined()) return Value::sequence({}, Value::Form::generator);
-  if (!value.is(Value::Kind::dict)) fail("Can only get item pairs from a mapping.");
-  List items;
-  for (const auto& [key, each] : value.dict())
-    items.push_back(Value::sequence({key, each}, Value::Form::tuple));
-  return Value::sequence(std::move(items), Value::Form::generator);
+  return deferred(value, [value]() -> List {
+    if (value.is_undefined()) return {};
+    if (!value.is(Value::Kind::dict)) fail("Can only get item pairs from a mapping.");
+    List items;
+    for (const auto& [key, each] : value.dict())
+      items.push_back(Value::sequence({key, each}, Value::Form::tuple));
+    return items;
+  });
 }
 
 Value join_filter(const Value& value, const Arguments& arguments) {
@@ -71,11 +94,12 @@ Value join_filter(const Value& value, const Arguments& arguments) {
 }
 
 Value first_filter(const Value& value, const Arguments&) {
-  const List items = items_of(value);
-  return items.empty() ? Value(Undefined{"No first item, sequence was empty."}) : items.front();
+  const std::optional<Value> first = iterate(value)();
+  return first ? *first : Value(Undefined{"No first item, sequence was empty."});
 }
 
 Value last_filter(const Value& value, const Arguments&) {
+  if (value.is_generator()) fail("'generator' object is not reversible");
   const List items = items_of(value);
   return items.empty() ? Value(Undefined{"No last item, sequence was empty."}) : items.back();
 }
@@ -84,20 +108,41 @@ Value reverse_filter(const Value& value, const Arguments&) {
   if (value.is_string()) return slice_of(value, {}, {}, std::int64_t{-1});
   List items = items_of(value);
   std::ranges::reverse(items);
-  return Value::sequence(std::move(items), Value::Form::generator);
+  if (value.is_generator()) return Value::sequence(std::move(items));
+  return deferred(value, [items = std::move(items)] { return items; });
 }
 
-Value sort_filter(const Value& value, const Arguments& arguments) {
-  const Key key{arguments.find(2, "attribute"), set_to_true(arguments.find(1, "case_sensitive"))};
-  const bool reverse = set_to_true(arguments.find(0, "reverse"));
+// Python's sorted(items, key, reverse).
+List sorted(const List& items, const std::function<Value(const Value& item)>& key, bool reverse) {
   std::vector<std::pair<Value, Value>> keyed;
-  for (const Value& each : items_of(value)) keyed.emplace_back(key.of(each), each);
+  for (const Value& each : items) keyed.emplace_back(key(each), each);
   std::ranges::stable_sort(keyed, [&](const auto& a, const auto& b) {
     return reverse ? less(b.first, a.first) : less(a.first, b.first);
   });
-  List items;
-  for (const auto& [by, each] : keyed) items.push_back(each);
-  return Value::sequence(std::move(items));
+  List result;
+  for (const auto& [by, each] : keyed) result.push_back(each);
+  return result;
+}
+
+// By one attribute or by several: "a,b".
+Value sort_filter(const Value& value, const Arguments& arguments) {
+  const Value* path = arguments.find(2, "attribute");
+  const bool case_sensitive = set_to_true(arguments.find(1, "case_sensitive"));
+  List paths;
+  if (path != nullptr && path->is_string())
+    for (std::size_t begin = 0; begin <= path->text().size();) {
+      const std::size_t end = std::min(path->text().find(',', begin), path->text().size());
+      paths.emplace_back(path->text().substr(begin, end - begin));
+      begin = end + 1;
+    }
+  else
+    paths.push_back(path == nullptr ? Value() : *path);
+  const auto key = [&](const Value& item) {
+    List keys;
+    for (const Value& each : paths) keys.push_back(Key{&each, case_sensitive}.of(item));
+    return Value::sequence(std::move(keys));
+  };
+  return Value::sequence(sorted(items_of(value), key, set_to_true(arguments.find(0, "reverse"))));
 }
 
 Value dictsort_filter(const Value& value, const Arguments& arguments) {
@@ -107,27 +152,26 @@ Value dictsort_filter(const Value& value, const Arguments& arguments) {
   const bool by_value = by != nullptr && by->to_string() == "value";
   const Key key{nullptr, set_to_true(arguments.find(0, "case_sensitive"))};
   const bool reverse = set_to_true(arguments.find(2, "reverse"));
-  Dict entries = value.dict();
-  std::ranges::stable_sort(entries, [&](const auto& a, const auto& b) {
-    const Value left = key.of(by_value ? a.second : a.first), right = key.of(by_value ? b.second : b.first);
-    return reverse ? less(right, left) : less(left, right);
-  });
-  List items;
-  for (const auto& [name, each] : entries) items.push_back(Value::sequence({name, each}, Value::Form::tuple));
-  return Value::sequence(std::move(items));
+  List entries;
+  for (const auto& [name, each] : value.dict())
+    entries.push_back(Value::sequence({name, each}, Value::Form::tuple));
+  const auto part = [&](const Value& entry) { return key.of(entry.items()[by_value ? 1 : 0]); };
+  return Value::sequence(sorted(entries, part, reverse));
 }
 
 Value unique_filter(const Value& value, const Arguments& arguments) {
-  const Key key{arguments.find(1, "attribute"), set_to_true(arguments.find(0, "case_sensitive"))};
-  List items, seen;
-  for (const Value& each : items_of(value)) {
-    const Value by = key.of(each);
-    charge(seen.size());
-    if (std::ranges::any_of(seen, [&](const Value& known) { return equal(known, by); })) continue;
-    seen.push_back(by);
-    items.push_back(each);
-  }
-  return Value::sequence(std::move(items), Value::Form::generator);
+  return deferred(value, [value, arguments] {
+    const Key key{arguments.find(1, "attribute"), set_to_true(arguments.find(0, "case_sensitive"))};
+    List items, seen;
+    for (const Value& each : items_of(value)) {
+      const Value by = key.of(each);
+      charge(seen.size());
+      if (std::ranges::any_of(seen, [&](const Value& known) { return equal(known, by); })) continue;
+      seen.push_back(by);
+      items.push_back(each);
+    }
+    return items;
+  });
 }
 
 template <bool largest>
@@ -150,38 +194,26 @@ Value sum_filter(const Value& value, const Arguments& arguments) {
 }
 
 Value map_filter(const Value& value, const Arguments& arguments) {
-  List items;
-  const bool by_name = !arguments.values.empty();
-  const Value* otherwise = arguments.find(SIZE_MAX, "default");
-  const Arguments rest = rest_of(arguments, 1);
-  // As in jinja2, None counts as an empty sequence here.
-  for (const Value& each : is_true(value) ? items_of(value) : List()) {
-    if (by_name) {
-      items.push_back(apply_filter(arguments.values[0].to_string(), each, rest));
-      continue;
-    }
-    items.push_back(attribute_path(each, arguments.get(0, "attribute"), otherwise));
-  }
-  return Value::sequence(std::move(items), Value::Form::generator);
+  return lazily(value, [arguments, rest = rest_of(arguments, 1)](const Value& each) -> std::optional<Value> {
+    if (!arguments.values.empty()) return apply_filter(arguments.values[0].to_string(), each, rest);
+    return attribute_path(each, arguments.get(0, "attribute"), arguments.find(SIZE_MAX, "default"));
+  });
 }
 
 // selectattr('name', 'equalto', 'x'), select('string'), and the opposites.
 template <bool by_attribute, bool wanted>
 Value select_filter(const Value& value, const Arguments& arguments) {
   constexpr std::size_t place = by_attribute ? 1 : 0;
-  const Arguments rest = rest_of(arguments, place + 1);
-  List items;
-  for (const Value& each : is_true(value) ? items_of(value) : List()) {
+  return lazily(value, [arguments, rest = rest_of(arguments, place + 1)](const Value& each) {
     const Value looked_at = by_attribute ? attribute_path(each, arguments.get(0, "attribute")) : each;
     const bool holds = arguments.values.size() > place
                            ? apply_test(arguments.values[place].to_string(), looked_at, rest)
                            : is_true(looked_at);
-    if (holds == wanted) items.push_back(each);
-  }
-  return Value::sequence(std::move(items), Value::Form::generator);
+    return holds == wanted ? std::optional(each) : std::nullopt;
+  });
 }
 
-Value batch_filter(const Value& value, const Arguments& arguments) {
+List batches_of(const Value& value, const Arguments& arguments) {
   const std::int64_t size = arguments.get(0, "linecount").to_integer();
   const Value* fill = arguments.find(1, "fill_with");
   if (size < 1) fail("expected at least 1 item in a batch, found {}", size);
@@ -195,10 +227,10 @@ Value batch_filter(const Value& value, const Arguments& arguments) {
   if (!batch.empty() && fill != nullptr && !fill->is_none())
     while (batch.size() < static_cast<std::size_t>(size)) batch.push_back(*fill);
   if (!batch.empty()) close();
-  return Value::sequence(std::move(batches), Value::Form::generator);
+  return batches;
 }
 
-Value slice_filter(const Value& value, const Arguments& arguments) {
+List slices_of(const Value& value, const Arguments& arguments) {
   const List items = items_of(value);
   const std::int64_t count = arguments.get(0, "slices").to_integer();
   const Value* fill = arguments.find(1, "fill_with");
@@ -216,23 +248,28 @@ Value slice_filter(const Value& value, const Arguments& arguments) {
     result.push_back(Value::sequence(std::move(part)));
     at += size;
   }
-  return Value::sequence(std::move(result), Value::Form::generator);
+  return result;
+}
+
+template <List (*parts)(const Value&, const Arguments&)>
+Value parts_filter(const Value& value, const Arguments& arguments) {
+  return deferred(value, [value, arguments] { return parts(value, arguments); });
 }
 
 // Pairs of a key and its items, in the order of the keys.
 Value groupby_filter(const Value& value, const Arguments& arguments) {
-  const Key key{&arguments.get(0, "attribute"), set_to_true(arguments.find(2, "case_sensitive"))};
-  Arguments by;
-  by.named = {{"attribute", *key.path}, {"case_sensitive", Value(key.case_sensitive)}};
+  const Value* otherwise = arguments.find(1, "default");
+  const Key key{&arguments.get(0, "attribute"), set_to_true(arguments.find(2, "case_sensitive")), otherwise};
   List groups, group;
   Value name;
   const auto close = [&] {
     if (!group.empty())
-      groups.push_back(Value::sequence({attribute_path(group.front(), *key.path), Value::sequence(group)},
-                                       Value::Form::tuple));
+      groups.push_back(
+          Value::group(attribute_path(group.front(), *key.path, otherwise), Value::sequence(group)));
     group.clear();
   };
-  for (const Value& each : items_of(sort_filter(value, by))) {
+  for (const Value& each : sorted(
+           items_of(value), [&](const Value& item) { return key.of(item); }, false)) {
     const Value found = key.of(each);
     if (!group.empty() && !equal(found, name)) close();
     name = found;
@@ -263,7 +300,7 @@ Value attribute_path(const Value& value, const Value& path, const Value* otherwi
 }
 
 const std::vector<NamedFilter>& sequence_filters() {
-  static const std::vector<NamedFilter> filters = {{"batch", batch_filter},
+  static const std::vector<NamedFilter> filters = {{"batch", parts_filter<batches_of>},
                                                    {"count", length_filter},
                                                    {"dictsort", dictsort_filter},
                                                    {"first", first_filter},
@@ -281,7 +318,7 @@ const std::vector<NamedFilter>& sequence_filters() {
                                                    {"reverse", reverse_filter},
                                                    {"select", select_filter<false, true>},
                                                    {"selectattr", select_filter<true, true>},
-                                                   {"slice", slice_filter},
+                                                   {"slice", parts_filter<slices_of>},
                                                    {"sort", sort_filter},
                                                    {"sum", sum_filter},
                                                    {"unique", unique_filter}};

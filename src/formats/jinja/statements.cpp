@@ -20,7 +20,13 @@ class Macro : public Object {
     return evaluator_.call_macro(statement_, around_, arguments);
   }
   std::optional<Value> attribute(const std::string& name) const override {
-    return name == "name" ? std::optional(Value(statement_.name)) : std::nullopt;
+    if (name == "name") return statement_.name;
+    if (name == "catch_varargs") return statement_.takes_more;
+    if (name == "catch_kwargs") return statement_.takes_more_named;
+    if (name != "arguments") return std::nullopt;
+    List names;
+    for (const Parameter& each : statement_.parameters) names.emplace_back(each.name);
+    return Value::sequence(std::move(names), Value::Form::tuple);
   }
 
  private:
@@ -29,12 +35,13 @@ class Macro : public Object {
   Scope& around_;
 };
 
-// The variable `loop`.
+// The variable `loop`. Items are read when they are needed, as in Python.
 class Loop : public Object {
  public:
-  Loop(List items, std::int64_t depth) : items_(Value::sequence(std::move(items))), depth_(depth) {}
+  Loop(const Value& source, Next next, std::int64_t depth)
+      : next_(std::move(next)), source_depth_(source.depth()), depth_(depth) {}
   std::string type() const override { return "LoopContext"; }
-  std::size_t depth() const override { return items_.depth(); }
+  std::size_t depth() const override { return source_depth_; }
   bool is_callable() const override { return again != nullptr; }
   Value call(const Arguments& arguments) override {
     if (!again) fail("only a recursive loop can be called");
@@ -42,21 +49,20 @@ class Loop : public Object {
   }
 
   std::optional<Value> attribute(const std::string& name) const override {
-    const List& items = items_.items();
-    const auto size = static_cast<std::int64_t>(items.size()), at = static_cast<std::int64_t>(index);
+    const auto at = static_cast<std::int64_t>(index);
     if (name == "index") return at + 1;
     if (name == "index0") return at;
-    if (name == "revindex") return size - at;
-    if (name == "revindex0") return size - at - 1;
+    if (name == "revindex") return length() - at;
+    if (name == "revindex0") return length() - at - 1;
     if (name == "first") return at == 0;
-    if (name == "last") return at + 1 == size;
-    if (name == "length") return size;
+    if (name == "last") return !has(index + 1);
+    if (name == "length") return length();
     if (name == "depth") return depth_;
     if (name == "depth0") return depth_ - 1;
     if (name == "previtem")
-      return index > 0 ? items[index - 1] : Value(Undefined{"there is no previous item"});
+      return index > 0 ? items_[index - 1] : Value(Undefined{"there is no previous item"});
     if (name == "nextitem")
-      return index + 1 < items.size() ? items[index + 1] : Value(Undefined{"there is no next item"});
+      return has(index + 1) ? items_[index + 1] : Value(Undefined{"there is no next item"});
     if (name == "cycle")
       return std::make_shared<Function>([at](const Arguments& given) {
         if (given.values.empty()) fail("no items for cycling given");
@@ -72,12 +78,32 @@ class Loop : public Object {
     return std::nullopt;
   }
 
-  const List& items() const { return items_.items(); }
+  // Whether there is an item at this index.
+  bool has(std::size_t at) const {
+    while (items_.size() <= at) {
+      std::optional<Value> item = next_();
+      if (!item) return false;
+      items_.push_back(std::move(*item));
+    }
+    return true;
+  }
+  const Value& item() const { return items_[index]; }
+  // The loop is over: reads no more items.
+  void stop() {
+    next_ = [] { return std::nullopt; };
+  }
   std::size_t index = 0;
   std::function<Value(const Value& items)> again;
 
  private:
-  Value items_;
+  std::int64_t length() const {
+    has(SIZE_MAX);
+    return static_cast<std::int64_t>(items_.size());
+  }
+
+  Next next_;
+  mutable List items_;  // that were read
+  std::size_t source_depth_;
   std::int64_t depth_;
   std::shared_ptr<std::optional<Value>> last_ = std::make_shared<std::optional<Value>>();
 };
@@ -130,7 +156,7 @@ Evaluator::Flow Evaluator::run_by_kind(const Statement& statement, Scope& scope)
     case Kind::generation: {
       Scope& inside = enter(scope);
       for (const auto& [target, value] : statement.assignments)
-        assign(*target, evaluate(*value, inside), inside);
+        assign(*target, evaluate(*value, scope), inside);
       const std::size_t begin = text.size();
       flow = run(statement.body, inside);
       if (statement.kind == Kind::generation && captures_ == 0) generated.emplace_back(begin, text.size());
@@ -150,39 +176,44 @@ Evaluator::Flow Evaluator::condition(const Statement& statement, Scope& scope) {
 }
 
 void Evaluator::loop(const Statement& statement, Scope& scope, const Value& items, std::int64_t depth) {
-  List chosen = items_of(items);
-  if (items.is_none() || items.is_number()) fail("'{}' object is not iterable", items.type());
-  if (statement.condition) {
-    List all;
-    std::swap(all, chosen);
-    for (Value& each : all) {
-      Scope& inside = enter(scope);
-      assign(*statement.target, each, inside);
-      if (is_true(evaluate(*statement.condition, inside))) chosen.push_back(std::move(each));
-      leave(inside);
-    }
-  }
-  if (chosen.empty()) {
-    Scope& inside = enter(scope);
-    run(statement.otherwise, inside);
-    leave(inside);
-    return;
-  }
-  const auto state = std::make_shared<Loop>(std::move(chosen), depth);
+  Next next = iterate(items);
+  if (statement.condition)
+    next = [this, &statement, &scope, all = std::move(next)]() -> std::optional<Value> {
+      while (std::optional<Value> each = all()) {
+        Scope& inside = enter(scope);
+        assign(*statement.target, *each, inside);
+        const bool holds = is_true(evaluate(*statement.condition, inside));
+        leave(inside);
+        // As in jinja2, where a generator unpacks the items and packs them again.
+        if (holds && statement.target->kind == Expression::Kind::tuple)
+          return Value::sequence(items_of(*each), Value::Form::tuple);
+        if (holds) return each;
+      }
+      return std::nullopt;
+    };
+  const auto state = std::make_shared<Loop>(items, std::move(next), depth);
   if (statement.recursive) {
     for (Scope* each = &scope; each != nullptr; each = each->parent) each->kept = true;
     state->again = [this, &statement, &scope, depth](const Value& more) -> Value {
       return run_loop_again(statement, scope, more, depth + 1);
     };
   }
-  for (; state->index < state->items().size(); ++state->index) {
+  bool any_whole = false;
+  for (; state->has(state->index); ++state->index) {
     Scope& inside = enter(scope);
     inside.values["loop"] = Value(state);
-    assign(*statement.target, state->items()[state->index], inside);
+    assign(*statement.target, state->item(), inside);
     const Flow flow = run(statement.body, inside);
     leave(inside);
     if (flow == Flow::breaks) break;
+    any_whole = any_whole || flow == Flow::goes_on;
   }
+  state->stop();
+  if (any_whole) return;
+  // As in jinja2: also if each item ended with break or continue.
+  Scope& inside = enter(scope);
+  run(statement.otherwise, inside);
+  leave(inside);
 }
 
 std::string Evaluator::run_loop_again(const Statement& statement, Scope& around, const Value& items,

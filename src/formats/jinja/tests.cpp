@@ -56,6 +56,8 @@ bool has_case(const Value& value, const Arguments&) {
   return is_true(attribute_of(text, upper ? "isupper" : "islower").object()->call({}));
 }
 
+bool is_test(const std::string& name);
+
 const std::map<std::string_view, Test> kTests = {
     {"==", compares<'=', '='>},
     {"eq", compares<'=', '='>},
@@ -74,12 +76,15 @@ const std::map<std::string_view, Test> kTests = {
     {"ge", compares<'>', '='>},
     {"boolean", has_kind<Value::Kind::boolean>},
     {"callable",
-     [](const Value& v, const Arguments&) { return v.is(Value::Kind::object) && v.object()->is_callable(); }},
+     [](const Value& v, const Arguments&) {
+       return v.is_undefined() || (v.is(Value::Kind::object) && v.object()->is_callable());
+     }},
     {"defined", [](const Value& v, const Arguments&) { return !v.is_undefined(); }},
     {"divisibleby", divides},
-    {"escaped", [](const Value&, const Arguments&) { return false; }},
+    {"escaped", [](const Value& v, const Arguments&) { return v.is_markup(); }},
     {"even", is_odd_or_even<false>},
     {"false", is_exactly<false>},
+    {"filter", [](const Value& v, const Arguments&) { return v.is_string() && is_filter(v.text()); }},
     {"float", has_kind<Value::Kind::real>},
     {"in", is_in},
     {"integer", has_kind<Value::Kind::integer>},
@@ -96,10 +101,15 @@ const std::map<std::string_view, Test> kTests = {
        return is_iterable(v) && (!v.is(Value::Kind::sequence) || v.is_list_or_tuple());
      }},
     {"string", has_kind<Value::Kind::string>},
+    {"test", [](const Value& v, const Arguments&) { return v.is_string() && is_test(v.text()); }},
     {"true", is_exactly<true>},
     {"undefined", has_kind<Value::Kind::undefined>},
     {"upper", has_case<true>},
 };
+
+bool is_test(const std::string& name) {
+  return kTests.contains(name);
+}
 
 }  // namespace
 

@@ -5,27 +5,13 @@
 #include "base/utf8.h"
 #include "formats/jinja/methods.h"
 #include "formats/jinja/operators.h"
+#include "formats/jinja/text_cases.h"
 
 #include <algorithm>
-
-#include <utf8proc.h>
 
 namespace attend::jinja {
 namespace {
 
-std::string encoded(std::u32string_view text) {
-  std::string result;
-  for (const char32_t c : text) append_utf8(result, c);
-  return result;
-}
-
-char32_t upper_of(char32_t c) {
-  return static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c)));
-}
-
-utf8proc_category_t category_of(char32_t c) {
-  return utf8proc_category(static_cast<utf8proc_int32_t>(c));
-}
 bool is_letter(char32_t c) {
   const auto category = category_of(c);
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
@@ -36,13 +22,6 @@ bool is_decimal(char32_t c) {
 bool is_numeral(char32_t c) {
   return is_decimal(c) || category_of(c) == UTF8PROC_CATEGORY_NL || category_of(c) == UTF8PROC_CATEGORY_NO;
 }
-bool is_upper(char32_t c) {
-  return category_of(c) == UTF8PROC_CATEGORY_LU;
-}
-bool is_lower(char32_t c) {
-  return category_of(c) == UTF8PROC_CATEGORY_LL;
-}
-
 // str.isdigit() and similar: true for every character, and at least one.
 template <bool (*holds)(char32_t)>
 Value all_are(const Value& value, const Arguments&) {
@@ -245,15 +224,55 @@ Value changed(const Value& value, const Arguments&) {
 std::string lowered(const std::string& text) {
   return lowercase(std::string_view(text));
 }
-std::string swapped(const std::string& text) {
-  std::u32string characters = decode_utf8(text);
-  for (char32_t& c : characters) c = is_upper(c) ? lowercase(c) : upper_of(c);
-  return encoded(characters);
-}
-
 Value center_method(const Value& value, const Arguments& arguments) {
   return centered(value.text(), arguments.get(0, "width").to_integer());
 }
+Value expand_tabs(const Value& value, const Arguments& arguments) {
+  const Value* given = arguments.find(0, "tabsize");
+  const std::int64_t size = given == nullptr ? 8 : given->to_integer();
+  std::string result;
+  std::int64_t column = 0;
+  for (const char32_t c : decode_utf8(value.text())) {
+    if (c != U'\t') {
+      append_utf8(result, c);
+      column = c == U'\n' || c == U'\r' ? 0 : column + 1;
+      continue;
+    }
+    const std::int64_t spaces = size > 0 ? size - column % size : 0;
+    check_size(static_cast<std::size_t>(spaces) + result.size());
+    result.append(static_cast<std::size_t>(spaces), ' ');
+    column += spaces;
+  }
+  return result;
+}
+
+// Letters after others are lowercase, all others are uppercase.
+Value is_title(const Value& value, const Arguments&) {
+  bool any = false;
+  for (const char32_t c : decode_utf8(value.text())) any = any || is_upper(c) || is_lower(c);
+  return any && title_case(value.text()) == value.text();
+}
+
+Value is_identifier(const Value& value, const Arguments&) {
+  const std::u32string text = decode_utf8(value.text());
+  return !text.empty() && !is_decimal(text[0]) &&
+         std::ranges::all_of(text, [](char32_t c) { return c == U'_' || is_letter(c) || is_decimal(c); });
+}
+
+Value is_printable(const Value& value, const Arguments&) {
+  return std::ranges::none_of(decode_utf8(value.text()),
+                              [](char32_t c) { return c != U' ' && (is_other(c) || is_space(c)); });
+}
+
+Value format_map(const Value& value, const Arguments& arguments) {
+  Arguments named;
+  const Value& given = arguments.get(0, "mapping");
+  if (!given.is(Value::Kind::dict)) fail("expected a mapping, found {}", to_repr(given));
+  for (const auto& [name, each] : given.dict())
+    if (name.is_string()) named.named.emplace_back(name.text(), each);
+  return format_braces(value.text(), named);
+}
+
 Value format_method(const Value& value, const Arguments& arguments) {
   return format_braces(value.text(), arguments);
 }
@@ -267,17 +286,22 @@ const std::map<std::string_view, Value (*)(const Value&, const Arguments&)>& tex
       {"center", center_method},
       {"count", count_method},
       {"endswith", begins_or_ends<true>},
+      {"expandtabs", expand_tabs},
       {"find", find_method<false, false>},
       {"format", format_method},
+      {"format_map", format_map},
       {"index", find_method<false, true>},
       {"isalnum", all_are<is_alphanumeric>},
       {"isalpha", all_are<is_letter>},
       {"isascii", all_are<is_ascii>},
       {"isdecimal", all_are<is_decimal>},
       {"isdigit", all_are<is_decimal>},
+      {"isidentifier", is_identifier},
       {"islower", cased<is_lower, is_upper>},
       {"isnumeric", all_are<is_numeral>},
+      {"isprintable", is_printable},
       {"isspace", all_are<is_space>},
+      {"istitle", is_title},
       {"isupper", cased<is_upper, is_lower>},
       {"join", join_method},
       {"ljust", pad_method<'<'>},
@@ -297,7 +321,7 @@ const std::map<std::string_view, Value (*)(const Value&, const Arguments&)>& tex
       {"splitlines", split_lines},
       {"startswith", begins_or_ends<false>},
       {"strip", strip_method<true, true>},
-      {"swapcase", changed<swapped>},
+      {"swapcase", changed<swapped_case>},
       {"title", changed<title_case>},
       {"upper", changed<uppercase>},
       {"zfill", pad_method<'0'>}};
@@ -325,33 +349,6 @@ std::int64_t count_words(const std::string& text) {
     inside = letter;
   }
   return count;
-}
-
-std::string uppercase(const std::string& text) {
-  std::string result;
-  for (const char32_t c : decode_utf8(text)) {
-    if (c == U'ß')
-      result += "SS";
-    else
-      append_utf8(result, upper_of(c));
-  }
-  return result;
-}
-
-std::string capitalized(const std::string& text) {
-  std::u32string characters = decode_utf8(lowercase(std::string_view(text)));
-  if (!characters.empty()) characters[0] = upper_of(characters[0]);
-  return encoded(characters);
-}
-
-std::string title_case(const std::string& text) {
-  std::u32string characters = decode_utf8(text);
-  bool inside = false;
-  for (char32_t& c : characters) {
-    c = inside ? lowercase(c) : upper_of(c);
-    inside = is_upper(c) || is_lower(c) || category_of(c) == UTF8PROC_CATEGORY_LT;
-  }
-  return encoded(characters);
 }
 
 std::string replaced(const std::string& text, const std::string& from, const std::string& to,

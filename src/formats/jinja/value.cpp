@@ -4,6 +4,8 @@
 #include "base/utf8.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 
 namespace attend::jinja {
 
@@ -30,6 +32,7 @@ Value Object::call(const Arguments&) {
 
 namespace {
 constexpr std::size_t kMaxValueDepth = 200;
+constexpr unsigned kMaxIntegerBits = 14'000;  // Python prints integers of up to 4300 digits
 
 std::size_t deeper(std::size_t depth) {
   if (depth >= kMaxValueDepth) fail("lists and dicts are nested deeper than {} levels", kMaxValueDepth);
@@ -43,11 +46,30 @@ Value::Value(Dict value) {
   data_ = std::make_shared<const Dict>(std::move(value));
 }
 
+Value::Value(Integer value) : data_(std::move(value)) {
+  const Integer& number = std::get<Integer>(data_);
+  if (number != 0 && msb(abs(number)) > kMaxIntegerBits)
+    fail("expected an integer of up to 4300 digits, found a larger one");
+}
+
 Value Value::sequence(List items, Form form) {
   Value value;
   for (const Value& each : items) value.depth_ = std::max(value.depth_, each.depth());
   value.depth_ = deeper(value.depth_);
   value.data_ = Sequence{form, std::make_shared<List>(std::move(items))};
+  return value;
+}
+
+Value Value::group(Value name, Value items) {
+  Value value = sequence({std::move(name), std::move(items)}, Form::tuple);
+  std::get<Sequence>(value.data_).is_group = true;
+  return value;
+}
+
+Value Value::generator(const Value& source, Next next) {
+  Value value = sequence({}, Form::generator);
+  value.depth_ = deeper(source.depth());
+  std::get<Sequence>(value.data_).next = std::make_shared<Next>(std::move(next));
   return value;
 }
 
@@ -60,8 +82,7 @@ Value Value::markup(std::string text) {
 Value Value::from_json(const Json& json) {
   if (json.is_null()) return {};
   if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_unsigned() && json.get<std::uint64_t>() > std::uint64_t{INT64_MAX})
-    fail("expected an integer of 64 bits, found {}", json.dump());
+  if (json.is_number_unsigned()) return Integer(json.get<std::uint64_t>());
   if (json.is_number_integer()) return json.get<std::int64_t>();
   if (json.is_number()) return json.get<double>();
   if (json.is_string()) return json.get<std::string>();
@@ -80,15 +101,26 @@ bool Value::is_list_or_tuple() const {
 }
 
 std::int64_t Value::to_integer() const {
+  const Integer value = to_large_integer();
+  if (value < INT64_MIN || value > INT64_MAX)
+    fail("expected an integer of 64 bits, found {}", to_repr(*this));
+  return static_cast<std::int64_t>(value);
+}
+
+Integer Value::to_large_integer() const {
   if (is(Kind::boolean)) return boolean() ? 1 : 0;
   if (!is(Kind::integer)) fail("expected an integer, found {}", to_repr(*this));
-  return std::get<std::int64_t>(data_);
+  return std::get<Integer>(data_);
 }
 
 double Value::to_number() const {
   if (is(Kind::real)) return std::get<double>(data_);
   if (!is_number()) fail("expected a number, found {}", to_repr(*this));
-  return static_cast<double>(to_integer());
+  const Integer value = to_large_integer();
+  if (value >= INT64_MIN && value <= INT64_MAX) return static_cast<double>(static_cast<std::int64_t>(value));
+  const double number = std::strtod(value.str().c_str(), nullptr);  // rounds correctly
+  if (std::isinf(number)) fail("expected an integer that fits a float, found a larger one");
+  return number;
 }
 
 const std::string& Value::to_string() const {
@@ -129,12 +161,13 @@ bool is_true(const Value& value) {
       return false;
     case Value::Kind::boolean:
     case Value::Kind::integer:
+      return value.to_large_integer() != 0;
     case Value::Kind::real:
       return value.to_number() != 0;
     case Value::Kind::string:
       return !value.text().empty();
     case Value::Kind::sequence:
-      return value.sequence().form == Value::Form::generator || !value.items().empty();
+      return value.is_generator() || !value.items().empty();
     case Value::Kind::dict:
       return !value.dict().empty();
     case Value::Kind::object:
@@ -147,9 +180,15 @@ std::size_t length_of(const Value& value) {
   if (value.is_undefined()) return 0;
   if (value.is_string()) return decode_utf8(value.text()).size();
   if (value.is(Value::Kind::dict)) return value.dict().size();
-  if (value.is(Value::Kind::sequence) && value.sequence().form != Value::Form::generator)
-    return value.items().size();
+  if (value.is(Value::Kind::sequence) && !value.is_generator()) return value.items().size();
   fail("object of type '{}' has no len()", value.type());
+}
+
+Next iterate(const Value& value) {
+  if (value.is_generator()) return [next = value.sequence().next] { return (*next)(); };
+  return [items = items_of(value), at = std::size_t{0}]() mutable -> std::optional<Value> {
+    return at < items.size() ? std::optional(items[at++]) : std::nullopt;
+  };
 }
 
 List items_of(const Value& value) {
@@ -159,8 +198,11 @@ List items_of(const Value& value) {
       return {};
     case Value::Kind::sequence:
       charge(value.items().size());
-      if (value.sequence().form != Value::Form::generator) return value.items();
-      std::swap(items, *value.sequence().items);
+      if (!value.is_generator()) return value.items();
+      while (std::optional<Value> each = (*value.sequence().next)()) {
+        charge(1);
+        items.push_back(std::move(*each));
+      }
       return items;
     case Value::Kind::dict:
       for (const auto& [key, each] : value.dict()) items.push_back(key);
@@ -184,7 +226,7 @@ bool equal(const Value& left, const Value& right) {
   if (left.is_number() && right.is_number()) {
     if (left.is(Value::Kind::real) || right.is(Value::Kind::real))
       return left.to_number() == right.to_number();
-    return left.to_integer() == right.to_integer();
+    return left.to_large_integer() == right.to_large_integer();
   }
   if (left.kind() != right.kind()) return false;
   charge(1);
@@ -193,8 +235,7 @@ bool equal(const Value& left, const Value& right) {
       return left.text() == right.text();
     case Value::Kind::sequence:
       if (left.sequence().items == right.sequence().items) return true;
-      return left.sequence().form == right.sequence().form &&
-             left.sequence().form != Value::Form::generator &&
+      return left.sequence().form == right.sequence().form && !left.is_generator() &&
              std::ranges::equal(left.items(), right.items(), equal);
     case Value::Kind::dict:
       if (left.dict().size() != right.dict().size()) return false;
@@ -213,7 +254,7 @@ bool less(const Value& left, const Value& right) {
   if (left.is_number() && right.is_number()) {
     if (left.is(Value::Kind::real) || right.is(Value::Kind::real))
       return left.to_number() < right.to_number();
-    return left.to_integer() < right.to_integer();
+    return left.to_large_integer() < right.to_large_integer();
   }
   // UTF-8 sorts like code points
   if (left.is_string() && right.is_string()) return left.text() < right.text();
@@ -236,8 +277,10 @@ bool contains(const Value& whole, const Value& value) {
     return whole.text().find(value.text()) != std::string::npos;
   }
   if (whole.is(Value::Kind::dict)) return find(whole.dict(), value) != nullptr;
-  const List items = items_of(whole);
-  return std::ranges::any_of(items, [&](const Value& each) { return equal(each, value); });
+  const Next next = iterate(whole);
+  while (const std::optional<Value> each = next())
+    if (equal(*each, value)) return true;
+  return false;
 }
 
 const Value* find(const Dict& dict, const Value& key) {

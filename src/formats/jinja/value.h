@@ -14,11 +14,18 @@
 #include <variant>
 #include <vector>
 
+#include <boost/multiprecision/cpp_int.hpp>
+
 namespace attend::jinja {
 
 class Value;
 using List = std::vector<Value>;
 using Dict = std::vector<std::pair<Value, Value>>;
+// Python's integers have no largest value.
+using Integer =
+    boost::multiprecision::number<boost::multiprecision::cpp_int_backend<>, boost::multiprecision::et_off>;
+// The next item of an iterator; none: there are no more.
+using Next = std::function<std::optional<Value>()>;
 
 // The arguments of a call, a filter or a test.
 struct Arguments {
@@ -51,17 +58,21 @@ struct None {};
 class Value {
  public:
   enum class Kind { undefined, none, boolean, integer, real, string, sequence, dict, object };
-  // The kind of a sequence: only lists and tuples can be indexed; a generator can be read once.
+  // The kind of a sequence: only lists and tuples can be indexed; a generator can be read once, and does its
+  // work when it is read. A group is a tuple of groupby, whose items have names.
   enum class Form { list, tuple, view, generator };
   struct Sequence {
     Form form;
-    std::shared_ptr<List> items;
+    std::shared_ptr<List> items;  // of a generator: none
+    std::shared_ptr<Next> next = nullptr;
+    bool is_group = false;
   };
 
   Value() : data_(None{}) {}
   Value(Undefined value) : data_(std::move(value)) {}
   Value(bool value) : data_(value) {}
-  Value(std::int64_t value) : data_(value) {}
+  Value(std::int64_t value) : data_(Integer(value)) {}
+  Value(Integer value);  // an Error if it has tens of thousands of digits
   Value(double value) : data_(value) {}
   Value(std::string value) : data_(std::make_shared<const std::string>(std::move(value))) {}
   Value(std::string_view value) : Value(std::string(value)) {}
@@ -71,6 +82,9 @@ class Value {
   Value(std::shared_ptr<Kind> value)
       : depth_(value->depth()), data_(std::shared_ptr<Object>(std::move(value))) {}
   static Value sequence(List items, Form form = Form::list);
+  static Value group(Value name, Value items);
+  // `source`: what the generator reads.
+  static Value generator(const Value& source, Next next);
   static Value from_json(const Json& json);
   // The result of `| safe`: jinja2's Markup. Text added to it is escaped for HTML.
   static Value markup(std::string text);
@@ -82,7 +96,9 @@ class Value {
   bool is_none() const { return is(Kind::none); }
   bool is_string() const { return is(Kind::string); }
   bool is_number() const { return is(Kind::boolean) || is(Kind::integer) || is(Kind::real); }
+  bool is_integral() const { return is(Kind::boolean) || is(Kind::integer); }
   bool is_list_or_tuple() const;
+  bool is_generator() const { return is(Kind::sequence) && sequence().form == Form::generator; }
 
   // For a value of that kind only.
   bool boolean() const { return std::get<bool>(data_); }
@@ -94,7 +110,8 @@ class Value {
   const Undefined& undefined() const { return std::get<Undefined>(data_); }
 
   // An Error for another kind. A boolean is an integer and a number, as in Python.
-  std::int64_t to_integer() const;
+  std::int64_t to_integer() const;  // also for an integer of more than 64 bits
+  Integer to_large_integer() const;
   double to_number() const;
   const std::string& to_string() const;
 
@@ -105,7 +122,7 @@ class Value {
  private:
   std::size_t depth_ = 0;
   bool markup_ = false;
-  std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const std::string>, Sequence,
+  std::variant<Undefined, None, bool, Integer, double, std::shared_ptr<const std::string>, Sequence,
                std::shared_ptr<const Dict>, std::shared_ptr<Object>>
       data_;
 };
@@ -122,9 +139,10 @@ class Function : public Object {
   std::function<Value(const Arguments&)> function_;
 };
 
-// bool(value), len(value); list(value), which exhausts a generator.
+// bool(value), len(value); iter(value); list(value), which exhausts a generator.
 bool is_true(const Value& value);
 std::size_t length_of(const Value& value);
+Next iterate(const Value& value);
 List items_of(const Value& value);
 
 bool equal(const Value& left, const Value& right);

@@ -179,7 +179,7 @@ std::string to_repr(const Value& value) {
     case Value::Kind::boolean:
       return value.boolean() ? "True" : "False";
     case Value::Kind::integer:
-      return std::to_string(value.to_integer());
+      return value.to_large_integer().str();
     case Value::Kind::real:
       return real_text(value.to_number());
     case Value::Kind::string:
