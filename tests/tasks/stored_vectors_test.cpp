@@ -163,7 +163,9 @@ TEST(StoredVectors, RefusesDamagedFiles) {
 }
 
 TensorView stored_view(DType type, std::vector<std::int64_t> shape, std::span<const std::byte> bytes) {
-  return {type, std::move(shape), bytes.first(TensorView{type, shape, {}}.count() * size_of(type))};
+  TensorView view{type, std::move(shape), {}};
+  view.data = bytes.first(view.count() * size_of(type));
+  return view;
 }
 
 TEST(StoredVectors, RefusesTensorsThatDoNotFit) {
