@@ -192,7 +192,9 @@ std::vector<TokenId> ChatTurn::shown_tokens(const Tokenizer& tokenizer) const {
 }
 
 AnswerParser ChatTurn::parser(const std::string& prompt) const {
-  return AnswerParser(format_, names_, in_reasoning(prompt));
+  Json schemas = Json::object();
+  for (const Json& tool : tools_) schemas[tool_name(tool)] = tool_schema(tool);
+  return AnswerParser(format_, names_, in_reasoning(prompt), std::move(schemas));
 }
 
 AnswerPieces AnswerReader::put(const std::string& more) {

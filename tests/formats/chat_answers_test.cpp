@@ -16,9 +16,22 @@ constexpr std::string_view kQwen = "{{ tools }}<tool_call></tool_call>",
                            kSmall3 = "[TOOL_CALLS][CALL_ID][ARGS]{{ tools }}",
                            kGranite3 = "<|tool_call|>{{ tools }}<think>", kGemma3 = "<start_of_turn>",
                            kGptOss = "<|channel|>analysis<|message|>{{ tools }}",
-                           kFunctionary = "{{ tools }}<function=f></function>";
+                           kFunctionary = "{{ tools }}<function=f></function>",
+                           kCoder = "{{ tools }}<tool_call><function=f><parameter=a>",
+                           kSeedOss = "{{ tools }}<seed:tool_call><function=f><parameter=a>",
+                           kMiniMax2 = "{{ tools }}<minimax:tool_call><invoke name=\"f\">",
+                           kGlm4 = "{{ tools }}<tool_call><arg_key>",
+                           kDeepSeek3 = "{{ tools }}<｜tool▁call▁begin｜>```json",
+                           kDeepSeek31 = "{{ tools }}<｜tool▁call▁begin｜><think>",
+                           kDeepSeek32 = "{{ tools }}｜DSML｜function_calls",
+                           kKimi2 = "{{ tools }}<|tool_call_argument_begin|>",
+                           kCommand7 = "{{ tools }}<|START_ACTION|><|START_THINKING|>",
+                           kCommandPlus = "{{ tools }}Action: tool_name";
 
 const std::vector<std::string> kTools = {"f", "get_weather"};
+const Json kSchemas = Json::parse(R"({"f": {"type": "object", "properties": {
+    "text": {"type": "string"}, "count": {"type": "integer"}, "maybe": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    "list": {"type": "array"}, "flag": {"type": "boolean"}}}})");
 
 struct Parts {
   std::string content, reasoning;
@@ -44,7 +57,7 @@ void add(Parts& parts, const AnswerPieces& pieces) {
 
 Parts parse(std::string_view chat_template, const std::vector<std::string_view>& texts,
             bool in_reasoning = false, const std::vector<std::string>& tools = kTools) {
-  AnswerParser parser(recognize_answers(chat_template), tools, in_reasoning);
+  AnswerParser parser(recognize_answers(chat_template), tools, in_reasoning, kSchemas);
   Parts parts;
   for (const std::string_view text : texts) add(parts, parser.put(text));
   add(parts, parser.finish());
@@ -113,6 +126,83 @@ TEST(ChatAnswers, CallsOfOtherFormats) {
   expect_parts(kGemma3, R"({"name": "f", "parameters": {"a": 1}})", {"", "", {{"f", "{\"a\": 1}"}}});
 }
 
+TEST(ChatAnswers, CallsWithTaggedArguments) {
+  const std::string arguments =
+      R"({"text":"12","count":3,"maybe":null,"list":[1,"b"],"flag":true,"other":"x\ny"})";
+  const Parts wanted = {"Yes.", "", {{"f", arguments}, {"get_weather", "{}"}}};
+  expect_parts(
+      kCoder,
+      "Yes.\n<tool_call>\n<function=f>\n<parameter=text>\n12\n</parameter>\n<parameter=count>\n3\n"
+      "</parameter>\n<parameter=maybe>\nnull\n</parameter>\n<parameter=list>\n[1, \"b\"]\n</parameter>\n"
+      "<parameter=flag>True</parameter>\n<parameter=other>\nx\ny\n</parameter>\n</function>\n</tool_call>\n"
+      "<tool_call>\n<function=get_weather>\n</function>\n</tool_call>",
+      wanted);
+  expect_parts(
+      kSeedOss,
+      "<seed:tool_call>\n<function=f>\n<parameter=text>a < b</parameter>\n</function>\n</seed:tool_call>",
+      {"", "", {{"f", R"({"text":"a < b"})"}}});
+  expect_parts(
+      kMiniMax2,
+      "Yes.\n<minimax:tool_call>\n<invoke name=\"f\">\n<parameter name=\"text\">12</parameter>\n<parameter "
+      "name=\"count\">3</parameter>\n<parameter name=\"maybe\">null</parameter>\n<parameter "
+      "name=\"list\">[1, \"b\"]</parameter>\n<parameter name=\"flag\">true</parameter>\n<parameter "
+      "name=\"other\">x\ny</parameter>\n</invoke>\n<invoke name=\"get_weather\">\n</invoke>\n"
+      "</minimax:tool_call>",
+      wanted);
+  expect_parts(
+      kGlm4,
+      "Yes.\n<tool_call>f\n<arg_key>text</arg_key>\n<arg_value>12</arg_value>\n<arg_key>count</arg_key>\n"
+      "<arg_value>3</arg_value>\n<arg_key>maybe</arg_key>\n<arg_value>null</arg_value>\n<arg_key>list"
+      "</arg_key>\n<arg_value>[1, \"b\"]</arg_value>\n<arg_key>flag</arg_key>\n<arg_value>true</arg_value>\n"
+      "<arg_key>other</arg_key>\n<arg_value>x\ny</arg_value>\n</tool_call>\n<tool_call>get_weather\n"
+      "</tool_call>",
+      wanted);
+  // The answer says which values are texts.
+  expect_parts(
+      kDeepSeek32,
+      "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"get_weather\">\n<｜DSML｜parameter name=\"a\" "
+      "string=\"true\">1</｜DSML｜parameter>\n<｜DSML｜parameter name=\"b\" "
+      "string=\"false\">{\"c\": 1}</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+      {"", "", {{"get_weather", R"({"a":"1","b":{"c":1}})"}}});
+  for (const std::string_view text :
+       {"<tool_call>", "<tool_call>\n<function=f", "<tool_call>no function</tool_call>",
+        "<tool_call><function=f><parameter=a>1</function></tool_call>"})
+    expect_parts(kCoder, text, {std::string(text), ""});
+}
+
+TEST(ChatAnswers, CallsInSections) {
+  const Parts wanted = {"Yes.", "", {{"f", "{\"a\": 1}"}, {"get_weather", "{}"}}};
+  expect_parts(
+      kDeepSeek3,
+      "Yes.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{\"a\": 1}\n```"
+      "<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n{}\n```"
+      "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+      wanted);
+  expect_parts(kDeepSeek31,
+               "Yes.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{\"a\": 1}<｜tool▁call▁end｜>"
+               "<｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+               wanted);
+  expect_parts(
+      kKimi2,
+      "Yes.<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>"
+      "{\"a\": 1}<|tool_call_end|><|tool_call_begin|>functions.get_weather:1<|tool_call_argument_begin|>{}"
+      "<|tool_call_end|><|tool_calls_section_end|>",
+      wanted);
+  expect_parts(
+      kCommand7,
+      "<|START_THINKING|>I look.<|END_THINKING|><|START_ACTION|>[\n    {\"tool_call_id\": \"0\", "
+      "\"tool_name\": \"f\", \"parameters\": {\"a\": 1}},\n    {\"tool_call_id\": \"1\", \"tool_name\": "
+      "\"get_weather\", \"parameters\": {}}\n]<|END_ACTION|>",
+      {"", "I look.", {{"f", "{\"a\": 1}"}, {"get_weather", "{}"}}});
+  expect_parts(kCommand7, "<|START_RESPONSE|>Hello.<|END_RESPONSE|>", {"Hello.", ""});
+  expect_parts(
+      kCommandPlus,
+      "Action: ```json\n[\n    {\n        \"tool_name\": \"f\",\n        \"parameters\": {\"a\": 1}\n    "
+      "}\n]```",
+      {"", "", {{"f", "{\"a\": 1}"}}});
+  expect_parts(kCommandPlus, "Action: wait ```json", {"Action: wait ```json", ""});
+}
+
 TEST(ChatAnswers, ChannelsOfGptOss) {
   expect_parts(kGptOss,
                "<|channel|>analysis<|message|>I must look.<|end|><|start|>assistant<|channel|>commentary "
@@ -168,7 +258,12 @@ TEST(ChatAnswers, ComeAsSoonAsTheyAreCertain) {
 
 TEST(ChatAnswers, FormatsAreRecognizedByTemplates) {
   EXPECT_EQ(recognize_answers(kQwen).calls->open, "<tool_call>");
-  EXPECT_EQ(recognize_answers("{{ tools }}<tool_call><function=f><parameter=a>").calls, nullptr);
+  EXPECT_EQ(recognize_answers("{{ tools }}<function=f><parameter=a>").calls, nullptr);
+  EXPECT_EQ(recognize_answers(kDeepSeek3).marks(),
+            (std::vector<std::string>{"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>",
+                                      "<｜tool▁call▁begin｜>function<｜tool▁sep｜>", "<｜tool▁call▁begin｜>",
+                                      "<｜tool▁sep｜>", "\n```<｜tool▁call▁end｜>", "<｜tool▁call▁end｜>",
+                                      "\n```json\n"}));
   EXPECT_EQ(recognize_answers("{{ tools }}").calls, nullptr);
   const AnswerFormat plain = recognize_answers("{{ messages }}");
   EXPECT_FALSE(plain.knows_tools);

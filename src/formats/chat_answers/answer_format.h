@@ -9,21 +9,36 @@
 
 namespace attend {
 
-// A call is OPEN value CLOSE. The value is a JSON object with the name and the arguments, or the name, a
-// separator and the arguments: <tool_call>{"name": "f", "arguments": {}}</tool_call>, [TOOL_CALLS]f[ARGS]{}.
+// Calls whose arguments are texts between tags: NAME_OPEN name NAME_CLOSE, then for each argument KEY_OPEN
+// key KEY_CLOSE VALUE_OPEN value VALUE_CLOSE, then END.
+struct TaggedArguments {
+  std::string_view name_open, name_close, key_open, key_close, value_open, value_close, end;
+  std::string_view style;  // XGrammar's name of this form
+};
+
+// A call is OPEN value CLOSE. The value is a JSON object with the name and the arguments; or the name, a
+// separator and the arguments; or the name and tagged arguments.
+// <tool_call>{"name": "f", "arguments": {}}</tool_call>, [TOOL_CALLS]f[ARGS]{}.
 struct CallFormat {
-  std::string_view open, close = {};         // either may be empty
-  std::string_view separator = {};           // between name and arguments; empty: an object has both
-  std::string_view arguments = "arguments";  // the key in that object
-  bool is_list = false;                      // all calls are one JSON list
-  bool is_bare = false;                      // an answer may also begin with the object, without `open`
-  bool is_python = false;                    // the value may also be Python: f(a=1)
+  std::string_view open, close = {};  // either may be empty
+  std::string_view separator = {};    // between name and arguments; empty: an object has both
+  std::string_view name = "name", arguments = "arguments";  // the keys in that object
+  bool is_list = false;                                     // all calls are one JSON list
+  std::string_view section_open = {}, section_close = {};   // around all calls
+  std::string_view fence = {};                              // may come between `open` and the value
+  // Calls are numbered from 0: the name is followed by ":0", or the object begins with this key.
+  bool has_number = false;
+  std::string_view number_key = {};
+  const TaggedArguments* tagged = nullptr;
+  bool is_bare = false;    // an answer may also begin with the object, without `open`
+  bool is_python = false;  // the value may also be Python: f(a=1)
   // Harmony: an answer consists of messages, HEADER<|message|>TEXT<|end|>, and the header says what a text
   // is.
   bool has_headers = false;
 };
 
-// The text before and after the arguments of a call that is written.
+// The text before and after the arguments of a call that is written. A number is kNumber in it.
+inline constexpr char kNumber = '\x01';
 std::string call_begin(const CallFormat& format, const std::string& name);
 std::string call_end(const CallFormat& format);
 

@@ -47,8 +47,9 @@ void AnswerPieces::append(AnswerPieces more) {
   for (ToolCallPiece& piece : more.calls) attend::append(calls, std::move(piece));
 }
 
-AnswerParser::AnswerParser(AnswerFormat format, std::vector<std::string> tools, bool in_reasoning)
-    : format_(std::move(format)), tools_(std::move(tools)) {
+AnswerParser::AnswerParser(AnswerFormat format, std::vector<std::string> tools, bool in_reasoning,
+                           Json schemas)
+    : format_(std::move(format)), tools_(std::move(tools)), schemas_(std::move(schemas)) {
   enter(in_reasoning ? State::reasoning : has_headers() ? State::header : State::content);
 }
 
@@ -84,8 +85,8 @@ bool AnswerParser::step(AnswerPieces& pieces) {
       return step_name();
     case State::call:
       return step_call(pieces);
-    case State::python:
-      return step_python(pieces);
+    case State::whole:
+      return step_whole(pieces);
     case State::after_call:
       return step_after_call();
   }
@@ -205,11 +206,22 @@ bool AnswerParser::step_name() {
 }
 
 bool AnswerParser::step_call(AnswerPieces& pieces) {
-  if (format_.calls->is_python && !is_bare_ && !reader_.has_begun() && opened_ == format_.calls->open) {
+  const CallFormat& format = *format_.calls;
+  if (!format.fence.empty() && !reader_.has_begun() && opened_ == format.open) {
+    const std::size_t first = std::min(buffer_.find_first_not_of(kSpace), buffer_.size());
+    const std::string_view rest = std::string_view(buffer_).substr(first);
+    if (rest.size() < format.fence.size() && format.fence.starts_with(rest) && !is_over_) return false;
+    if (rest.starts_with(format.fence)) {
+      opened_ += buffer_.substr(0, first + format.fence.size());
+      buffer_.erase(0, first + format.fence.size());
+    }
+  }
+  const bool may_be_whole = format.is_python || format.tagged != nullptr;
+  if (may_be_whole && !is_bare_ && !reader_.has_begun() && opened_ == format.open) {
     const std::size_t first = buffer_.find_first_not_of(kSpace);
     if (first == buffer_.npos) return false;
     if (buffer_[first] != '{' && buffer_[first] != '[') {
-      state_ = State::python;
+      state_ = State::whole;
       return true;
     }
   }
@@ -242,17 +254,21 @@ void AnswerParser::give_back(AnswerPieces& pieces) {
   opened_.clear();
 }
 
-bool AnswerParser::step_python(AnswerPieces& pieces) {
+// Python, or tagged arguments.
+bool AnswerParser::step_whole(AnswerPieces& pieces) {
   const std::string_view close = format_.calls->close;
   std::size_t end = close.empty() ? buffer_.npos : buffer_.find(close);
   if (end == buffer_.npos && !is_over_) return false;
   end = std::min(end, buffer_.size());
-  PythonCall call;
-  if (!read_python_call(std::string_view(buffer_).substr(0, end), call)) {
+  const std::string_view text = std::string_view(buffer_).substr(0, end);
+  const std::vector<WholeCall> calls = format_.calls->tagged != nullptr
+                                           ? read_tagged_calls(text, *format_.calls->tagged, schemas_)
+                                           : read_python_call(text);
+  if (calls.empty()) {
     give_back(pieces);
     return true;
   }
-  append(pieces.calls, {calls_++, call.name, call.arguments});
+  for (const WholeCall& call : calls) append(pieces.calls, {calls_++, call.name, call.arguments});
   buffer_.erase(0, end);
   opened_.clear();
   space_.clear();
@@ -261,7 +277,8 @@ bool AnswerParser::step_python(AnswerPieces& pieces) {
 }
 
 bool AnswerParser::step_after_call() {
-  const std::string_view close = format_.calls->close;
+  std::string_view close = format_.calls->close;
+  close.remove_prefix(std::min(close.find_first_not_of(kSpace), close.size()));
   if (!is_bare_ && !close.empty()) {
     const std::size_t first = buffer_.find_first_not_of(kSpace);
     if (first == buffer_.npos) return false;
@@ -284,7 +301,7 @@ AnswerPieces AnswerParser::finish() {
       break;
     case State::name:
     case State::call:
-    case State::python:
+    case State::whole:
       if (reader_.has_begun()) break;
       say(opened_, pieces.content);
       [[fallthrough]];

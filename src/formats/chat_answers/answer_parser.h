@@ -21,13 +21,15 @@ struct AnswerPieces {
 class AnswerParser {
  public:
   // `tools`: their names; without any, calls stay content. `in_reasoning`: the prompt has opened it.
-  AnswerParser(AnswerFormat format, std::vector<std::string> tools, bool in_reasoning);
+  // `schemas`: of the arguments of each tool, by its name. They say what tagged arguments mean.
+  AnswerParser(AnswerFormat format, std::vector<std::string> tools, bool in_reasoning,
+               Json schemas = Json::object());
 
   AnswerPieces put(std::string_view more);
   AnswerPieces finish();  // the rest
 
  private:
-  enum class State { header, content, reasoning, name, call, python, after_call };
+  enum class State { header, content, reasoning, name, call, whole, after_call };
 
   bool step(AnswerPieces& pieces);  // false: it needs more text
   bool step_header();
@@ -36,7 +38,7 @@ class AnswerParser {
   bool step_reasoning(AnswerPieces& pieces);
   bool step_name();
   bool step_call(AnswerPieces& pieces);
-  bool step_python(AnswerPieces& pieces);
+  bool step_whole(AnswerPieces& pieces);
   bool step_after_call();
 
   bool may_call() const { return !tools_.empty() && format_.calls != nullptr; }
@@ -48,6 +50,7 @@ class AnswerParser {
 
   AnswerFormat format_;
   std::vector<std::string> tools_;
+  Json schemas_;
   State state_ = State::content;
   std::string buffer_;     // text that is not interpreted yet
   std::string space_;      // white space that may be followed by more text
@@ -61,11 +64,14 @@ class AnswerParser {
   bool any_message_ = false;  // there was a header
 };
 
-// f(a=1, b='x') as JSON: {"a": 1, "b": "x"}; also print(f(...)) and f.call(...). Returns false for anything
-// else.
-struct PythonCall {
-  std::string name, arguments;
+struct WholeCall {
+  std::string name, arguments;  // the arguments in JSON
 };
-bool read_python_call(std::string_view text, PythonCall& call);
+// f(a=1, b='x') as JSON: {"a": 1, "b": "x"}; also print(f(...)) and f.call(...). Empty: it is something else.
+std::vector<WholeCall> read_python_call(std::string_view text);
+// Calls with tagged arguments. An argument is read as the schema of its function says. Empty: it is something
+// else.
+std::vector<WholeCall> read_tagged_calls(std::string_view text, const TaggedArguments& tags,
+                                         const Json& schemas);
 
 }  // namespace attend

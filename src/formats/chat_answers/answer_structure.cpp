@@ -30,11 +30,21 @@ Json separated(const Json& tags, const std::string& separator, bool parallel) {
           {"stop_after_first", !parallel}};
 }
 
+// A call with these arguments. A number in it may be any.
+Json call_tag(const CallFormat& format, const std::string& name, const Json& arguments) {
+  const std::string begin = call_begin(format, name), end = call_end(format);
+  const std::size_t number = begin.find(kNumber);
+  if (number == begin.npos) return tag(begin, arguments, end);
+  const Json digits = {{"type", "regex"}, {"pattern", "[0-9]{1,3}"}};
+  return tag(begin.substr(0, number), sequence({digits, constant(begin.substr(number + 1)), arguments}), end);
+}
+
 // A tag for each tool. With headers two tags, because the name may come before the channel or after it.
 Json call_tags(const CallFormat& format, const Json& tools) {
   Json tags = Json::array();
   for (const Json& tool : tools) {
-    const Json arguments = schema(tool_schema(tool));
+    Json arguments = schema(tool_schema(tool));
+    if (format.tagged != nullptr) arguments["style"] = format.tagged->style;
     const std::string name = tool_name(tool);
     if (format.has_headers) {
       tags.push_back(
@@ -43,7 +53,7 @@ Json call_tags(const CallFormat& format, const Json& tools) {
       tags.push_back(
           tag(fmt::format(" to=functions.{}<|channel|>commentary json<|message|>", name), arguments, ""));
     } else {
-      tags.push_back(tag(call_begin(format, name), arguments, call_end(format)));
+      tags.push_back(call_tag(format, name, arguments));
     }
   }
   return tags;
@@ -51,9 +61,14 @@ Json call_tags(const CallFormat& format, const Json& tools) {
 
 // The calls of an answer, at least one.
 Json calls(const CallFormat& format, const Json& tags, bool parallel) {
-  if (format.is_list)
-    return tag(std::string(format.open) + "[", separated(tags, ", ", parallel),
-               "]" + std::string(format.close));
+  if (format.is_list) {
+    const std::string fence = format.fence.empty() ? "" : fmt::format(" {}\n", format.fence);
+    return tag(fmt::format("{}{}[", format.open, fence), separated(tags, ", ", parallel),
+               "]" + std::string(fence.empty() ? "" : "\n") + std::string(format.close));
+  }
+  if (!format.section_open.empty())
+    return tag(std::string(format.section_open), separated(tags, "", parallel),
+               std::string(format.section_close));
   const bool several = parallel && !format.has_headers && !(format.is_bare && format.close.empty());
   return separated(tags, format.separator.empty() ? "\n" : "", several);
 }
@@ -61,9 +76,11 @@ Json calls(const CallFormat& format, const Json& tags, bool parallel) {
 // Text in which a mark begins a call.
 Json free_text(const CallFormat& call, const Json& tags, bool parallel) {
   const bool marked = !(call.is_bare && call.close.empty());
+  const bool together = call.is_list || !call.section_open.empty();
+  const std::string_view trigger = call.section_open.empty() ? call.open : call.section_open;
   return {{"type", "triggered_tags"},
-          {"triggers", {marked ? std::string(call.open) : "{\"name\": \""}},
-          {"tags", call.is_list ? Json::array({calls(call, tags, parallel)}) : tags},
+          {"triggers", {marked ? std::string(trigger) : "{\"name\": \""}},
+          {"tags", together ? Json::array({calls(call, tags, parallel)}) : tags},
           {"stop_after_first", !parallel}};
 }
 

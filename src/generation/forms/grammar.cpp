@@ -89,6 +89,10 @@ constexpr int kMostWhiteSpace = 16;
 void write_schemas(Json& tag) {
   if (tag.is_object() && tag.value("type", "") == "json_schema") {
     const std::string schema = readable_json_schema(tag.at("json_schema").dump());
+    if (tag.value("style", "json") != "json") {  // arguments between tags
+      tag["json_schema"] = parse_json(schema, "a JSON schema");
+      return;
+    }
     tag = {{"type", "grammar"},
            {"grammar", xgrammar::Grammar::FromJSONSchema(schema, /*any_whitespace=*/false).ToString()}};
   } else if (tag.is_structured()) {
