@@ -14,9 +14,11 @@ constexpr const char* kMore = "... ";
 
 }  // namespace
 
-ChatInput::ChatInput() : lines_(std::cin, "standard input"), typed_(isatty(STDIN_FILENO) != 0) {}
+ChatInput::ChatInput()
+    : lines_(std::cin, "standard input"), editor_(make_line_editor()), typed_(isatty(STDIN_FILENO) != 0) {}
 
 std::optional<std::string> ChatInput::read_line(const std::string& prompt, bool& interrupted) {
+  if (editor_) return editor_->next(prompt, interrupted);
   if (typed_) {
     write_now(prompt);
     for (pollfd input = {STDIN_FILENO, POLLIN, 0}; poll(&input, 1, 100) <= 0;)

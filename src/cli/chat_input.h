@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/text_lines.h"
+#include "cli/line_editor.h"
 
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ class ChatInput {
   std::optional<std::string> read_line(const std::string& prompt, bool& interrupted);
 
   StreamLines lines_;
+  const std::unique_ptr<LineEditor> editor_;  // null: the terminal edits a line, without a history
   const bool typed_;
 };
 

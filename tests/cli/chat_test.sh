@@ -5,6 +5,7 @@ attend=$(realpath "${ATTEND:-build/release/attend}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
+export XDG_STATE_HOME=$work/state
 
 printf 'the lamp is on the table\nnobody saw the second door\nUser: hello\nBot: good day\nZoë läuft 東京\n' >text
 "$attend" tokenizer train --model bpe --vocab-size 320 --output model text 2>log
@@ -132,6 +133,16 @@ terminal.wait_for(b"read 5 messages")
 terminal.answer_prompt(b"/quit\n")
 if terminal.status() != 0:
     fail("/quit is no error")
+
+# A terminal of a later conversation brings back its lines; nobody else can read them.
+if os.path.exists("state"):  # built with libedit
+    if os.stat("state/attend/history").st_mode & 0o777 != 0o600:
+        fail("others can read the history")
+    terminal = Terminal("--max-new-tokens", "4")
+    terminal.answer_prompt(b" /not kept\n")
+    terminal.answer_prompt(b"\x1b[A\n")  # /quit
+    if terminal.status() != 0 or not open("state/attend/history").read().endswith("/load lines.json\n/quit\n/quit\n"):
+        fail("the history: " + open("state/attend/history").read())
 
 
 # Through a pipe: only answers, whole characters, and the same answers for the same seed.
