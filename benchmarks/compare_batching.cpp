@@ -4,7 +4,7 @@
 //
 // The lengths of results are drawn: of the vocabulary, one token in forty ends a text.
 #include "generation/continuous_batch.h"
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
 
 #include <chrono>
 #include <cstdio>

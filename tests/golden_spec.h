@@ -1,7 +1,7 @@
 // The spec of a golden network (test_data.h), without its weights: it determines which tests apply.
 #pragma once
 
-#include "models/family.h"
+#include "models/families/family.h"
 #include "test_data.h"
 
 namespace attend {

@@ -1,13 +1,13 @@
 // attend adapter merge | unmerge | info: adapters as files.
-#include "models/adapter.h"
+#include "models/adapters/adapter.h"
 
 #include "base/directory.h"
 #include "base/log.h"
-#include "cli/model_option.h"
-#include "cli/verb.h"
-#include "models/companions.h"
-#include "models/merge.h"
-#include "models/tensors.h"
+#include "cli/options/model_option.h"
+#include "cli/options/verb.h"
+#include "models/derived/companions.h"
+#include "models/derived/merge.h"
+#include "models/weights/tensors.h"
 
 #include <iostream>
 #include <map>

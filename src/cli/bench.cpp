@@ -1,9 +1,9 @@
 // attend bench MODEL --work W: times a model.
 #include "tasks/bench.h"
 
-#include "cli/model_option.h"
-#include "cli/verb.h"
-#include "formats/json.h"
+#include "cli/options/model_option.h"
+#include "cli/options/verb.h"
+#include "formats/json/json.h"
 #include "training/bench.h"
 
 #include <algorithm>

@@ -5,12 +5,12 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/utf8.h"
-#include "cli/chat_input.h"
-#include "cli/generation_options.h"
-#include "cli/model_option.h"
-#include "cli/text_lines.h"
-#include "cli/tool_command.h"
-#include "cli/verb.h"
+#include "cli/options/chat_input.h"
+#include "cli/options/generation_options.h"
+#include "cli/options/model_option.h"
+#include "cli/options/text_lines.h"
+#include "cli/options/tool_command.h"
+#include "cli/options/verb.h"
 
 #include <csignal>
 #include <cstdio>

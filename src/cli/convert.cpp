@@ -2,12 +2,12 @@
 #include "base/directory.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "cli/model_option.h"
-#include "cli/verb.h"
-#include "models/companions.h"
-#include "models/gguf_export.h"
-#include "models/merge.h"
-#include "models/quantized.h"
+#include "cli/options/model_option.h"
+#include "cli/options/verb.h"
+#include "models/checkpoint/quantized.h"
+#include "models/derived/companions.h"
+#include "models/derived/gguf_export.h"
+#include "models/derived/merge.h"
 
 #include <filesystem>
 

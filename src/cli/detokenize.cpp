@@ -1,9 +1,9 @@
 #include <attend/tokenizer.h>
 
 #include "base/error.h"
-#include "cli/text_lines.h"
-#include "cli/verb.h"
-#include "formats/json.h"
+#include "cli/options/text_lines.h"
+#include "cli/options/verb.h"
+#include "formats/json/json.h"
 
 #include <charconv>
 

@@ -3,14 +3,14 @@
 
 #include "base/log.h"
 #include "base/progress.h"
-#include "cli/bad_inputs.h"
-#include "cli/given_texts.h"
-#include "cli/model_option.h"
-#include "cli/shard.h"
-#include "cli/vector_options.h"
+#include "cli/options/bad_inputs.h"
+#include "cli/options/given_texts.h"
+#include "cli/options/model_option.h"
+#include "cli/options/shard.h"
+#include "cli/options/vector_options.h"
+#include "cli/options/verb.h"
 #include "cli/vector_search.h"
-#include "cli/verb.h"
-#include "formats/json_floats.h"
+#include "formats/json/json_floats.h"
 
 #include <iostream>
 #include <map>

@@ -1,9 +1,9 @@
 // attend explain MODEL TEXT --output page.html
 #include "base/log.h"
-#include "cli/model_option.h"
-#include "cli/parameter_flags.h"
-#include "cli/table_options.h"
-#include "cli/verb.h"
+#include "cli/options/model_option.h"
+#include "cli/options/parameter_flags.h"
+#include "cli/options/table_options.h"
+#include "cli/options/verb.h"
 #include "explain/ablation.h"
 #include "explain/collect.h"
 #include "explain/document.h"

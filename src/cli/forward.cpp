@@ -1,11 +1,11 @@
 // attend forward MODEL --inputs F --outputs F: tensors in, tensors out.
-#include "models/forward.h"
+#include "models/padded/forward.h"
 
 #include "base/log.h"
-#include "cli/model_option.h"
-#include "cli/verb.h"
-#include "models/head.h"
-#include "models/tensors.h"
+#include "cli/options/model_option.h"
+#include "cli/options/verb.h"
+#include "models/families/head.h"
+#include "models/weights/tensors.h"
 
 namespace attend::cli {
 namespace {

@@ -3,18 +3,18 @@
 
 #include <attend/tokenizer.h>
 
-#include "cli/bad_inputs.h"
-#include "cli/generation_options.h"
-#include "cli/given_texts.h"
-#include "cli/model_option.h"
-#include "cli/shard.h"
-#include "cli/text_lines.h"
-#include "cli/verb.h"
+#include "cli/options/bad_inputs.h"
+#include "cli/options/generation_options.h"
+#include "cli/options/given_texts.h"
+#include "cli/options/model_option.h"
+#include "cli/options/shard.h"
+#include "cli/options/text_lines.h"
+#include "cli/options/verb.h"
 #include "generation/search/forced_words.h"
 #include "generation/tensors.h"
-#include "models/pretrained_model.h"
-#include "models/tensors.h"
-#include "tasks/prompt_texts.h"
+#include "models/checkpoint/pretrained_model.h"
+#include "models/weights/tensors.h"
+#include "tasks/texts/prompt_texts.h"
 
 #include <cstdio>
 #include <map>

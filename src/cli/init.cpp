@@ -1,9 +1,9 @@
 // attend init FAMILY DIR: creates a model directory with random weights.
 #include "base/error.h"
 #include "base/log.h"
-#include "cli/verb.h"
-#include "models/family.h"
-#include "models/fresh.h"
+#include "cli/options/verb.h"
+#include "models/derived/fresh.h"
+#include "models/families/family.h"
 
 #include <filesystem>
 

@@ -1,7 +1,7 @@
 // attend inspect MODEL: describes a model directory without loading it.
-#include "cli/verb.h"
-#include "formats/inspection.h"
-#include "models/found_architecture.h"
+#include "cli/options/verb.h"
+#include "models/checkpoint/found_architecture.h"
+#include "sources/inspection.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -151,7 +151,7 @@ int inspect(int argc, char** argv) {
   Parser parser(
       "inspect",
       "Describes a model directory or GGUF file: architecture, parameters, memory, anything unusual",
-      "attend inspect models/bert --tensors");
+      "attend inspect models/families/bert --tensors");
   std::string model;
   bool json = false, tensors = false, check_values = false;
   parser.app().add_option("model", model, "The model directory or GGUF file")->required();

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "cli/verb.h"
+#include "cli/options/verb.h"
 
 #include <cerrno>
 #include <cstdio>

@@ -2,12 +2,12 @@
 #include "base/directory.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "cli/model_option.h"
-#include "cli/verb.h"
-#include "models/companions.h"
-#include "models/quantized.h"
-#include "tasks/quantization_error.h"
-#include "tasks/smoothing.h"
+#include "cli/options/model_option.h"
+#include "cli/options/verb.h"
+#include "models/checkpoint/quantized.h"
+#include "models/derived/companions.h"
+#include "tasks/quantization/quantization_error.h"
+#include "tasks/quantization/smoothing.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,14 +1,14 @@
 // attend run TASK MODEL [TEXT...]: Hugging Face's pipelines as a command.
 #include "base/bad_inputs.h"
 #include "base/progress.h"
-#include "cli/bad_inputs.h"
-#include "cli/model_option.h"
-#include "cli/parameter_flags.h"
-#include "cli/run_inputs.h"
-#include "cli/shard.h"
-#include "cli/text_lines.h"
-#include "cli/verb.h"
-#include "formats/json_floats.h"
+#include "cli/options/bad_inputs.h"
+#include "cli/options/model_option.h"
+#include "cli/options/parameter_flags.h"
+#include "cli/options/run_inputs.h"
+#include "cli/options/shard.h"
+#include "cli/options/text_lines.h"
+#include "cli/options/verb.h"
+#include "formats/json/json_floats.h"
 
 #include <cstdio>
 #include <map>

@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "cli/parameter_flags.h"
-#include "cli/verb.h"
+#include "cli/options/parameter_flags.h"
+#include "cli/options/verb.h"
 #include "tokenizers/trainers/trainer_presets.h"
 
 namespace attend::cli {

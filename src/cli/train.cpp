@@ -2,10 +2,10 @@
 #include <attend/training.h>
 
 #include "base/interrupt.h"
-#include "cli/model_option.h"
-#include "cli/table_options.h"
-#include "cli/talk_options.h"
-#include "cli/verb.h"
+#include "cli/options/model_option.h"
+#include "cli/options/table_options.h"
+#include "cli/options/talk_options.h"
+#include "cli/options/verb.h"
 #include "parallel/ranks.h"
 
 #include <cstdio>

@@ -2,13 +2,13 @@
 #include <attend/attend.h>
 
 #include "base/progress.h"
-#include "cli/bad_inputs.h"
-#include "cli/generation_options.h"
-#include "cli/given_texts.h"
-#include "cli/model_option.h"
-#include "cli/shard.h"
-#include "cli/verb.h"
-#include "formats/json.h"
+#include "cli/options/bad_inputs.h"
+#include "cli/options/generation_options.h"
+#include "cli/options/given_texts.h"
+#include "cli/options/model_option.h"
+#include "cli/options/shard.h"
+#include "cli/options/verb.h"
+#include "formats/json/json.h"
 
 #include <iostream>
 #include <random>

@@ -1,7 +1,7 @@
 #include "cli/vector_search.h"
 
 #include "base/python_text.h"
-#include "formats/json_floats.h"
+#include "formats/json/json_floats.h"
 
 #include <iostream>
 

@@ -3,8 +3,8 @@
 
 #include <attend/vectors.h>
 
-#include "cli/bad_inputs.h"
-#include "cli/given_texts.h"
+#include "cli/options/bad_inputs.h"
+#include "cli/options/given_texts.h"
 
 #include <string>
 #include <vector>

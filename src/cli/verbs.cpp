@@ -1,4 +1,4 @@
-#include "cli/verb.h"
+#include "cli/options/verb.h"
 
 namespace attend::cli {
 

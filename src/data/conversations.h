@@ -3,7 +3,7 @@
 
 #include <attend/tasks.h>
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 
 #include <functional>
 #include <string>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "data/bad_rows.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 
 #include <functional>
 #include <string>

@@ -7,7 +7,7 @@
 // A role is the use of a column: text,
 #pragma once
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 
 #include <functional>
 #include <map>

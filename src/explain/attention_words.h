@@ -1,7 +1,7 @@
 // The special features of a stack's attention, as a sentence for the page.
 #pragma once
 
-#include "nn/spec.h"
+#include "nn/spec/spec.h"
 
 #include <string>
 

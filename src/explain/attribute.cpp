@@ -5,7 +5,7 @@
 #include "explain/readable_tokens.h"
 #include "explain/rollout.h"
 #include "explain/value_zeroing.h"
-#include "models/labels.h"
+#include "models/families/labels.h"
 #include "tokenizers/files/directory_facts.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "explain/units.h"
-#include "models/tensors.h"
+#include "models/weights/tensors.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "explain/explanation.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 
 #include <functional>
 

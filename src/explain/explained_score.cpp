@@ -1,7 +1,7 @@
 #include "explain/explained_score.h"
 
-#include "models/score_outputs.h"
-#include "nn/head_rows.h"
+#include "models/padded/score_outputs.h"
+#include "nn/transformer/head_rows.h"
 
 namespace attend {
 namespace {
@@ -22,8 +22,8 @@ struct CopiedText {
       : layout(repeated(ids, copies), {}, "input_ids"), batch(layout.batch({}, repeated(types, copies))) {}
 };
 
-// While it exists, the caller gives the vectors of a batch's tokens: virtual tokens (nn/virtual_tokens.h)
-// replace the batch's own.
+// While it exists, the caller gives the vectors of a batch's tokens: virtual tokens
+// (nn/layers/virtual_tokens.h) replace the batch's own.
 class GivenVectors {
  public:
   // x: [copies, n, d].

@@ -3,7 +3,7 @@
 // others.
 #pragma once
 
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
 
 #include <functional>
 

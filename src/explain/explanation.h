@@ -1,7 +1,7 @@
 // What a model did with one input, as data: everything that pages, pictures and files show.
 #pragma once
 
-#include "nn/pass.h"
+#include "nn/pass/pass.h"
 
 #include <cstdint>
 #include <memory>

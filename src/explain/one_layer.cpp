@@ -1,6 +1,6 @@
 #include "explain/one_layer.h"
 
-#include "nn/two_streams.h"
+#include "nn/attention/two_streams.h"
 
 namespace attend {
 namespace {

@@ -1,7 +1,7 @@
 // One layer of a stack on its own, which can be run any number of times.
 #pragma once
 
-#include "nn/transformer.h"
+#include "nn/transformer/transformer.h"
 
 namespace attend {
 

@@ -3,7 +3,7 @@
 #include "base/base64.h"
 #include "base/file.h"
 #include "explain/document.h"
-#include "formats/deflate.h"
+#include "formats/tensors/deflate.h"
 
 #include <map>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "explain/explanation.h"
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
 
 namespace attend {
 

@@ -6,7 +6,7 @@
 namespace attend {
 
 // While it exists, some columns of a matrix's output are zero, in all rows or in some. It is an adapter
-// (nn/adapters.h) with the index after the model's own.
+// (nn/linear/adapters.h) with the index after the model's own.
 class ZeroedValues {
  public:
   // `count` columns from column `first` on, of a model with `adapters` adapters of its own. `added` [count]:

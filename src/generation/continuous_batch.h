@@ -27,7 +27,7 @@
 #include "generation/decoding/assistant.h"
 #include "generation/decoding/guided_decoder.h"
 #include "generation/search/search.h"
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
 
 #include <chrono>
 #include <condition_variable>

@@ -1,7 +1,7 @@
 #include "generation/tensors.h"
 
-#include "models/forward_parts.h"
-#include "models/generates.h"
+#include "models/families/generates.h"
+#include "models/padded/forward_parts.h"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 #include "objectives/causal_language_model.h"
 
-#include "objectives/kinds.h"
+#include "objectives/base/kinds.h"
 #include "objectives/next_tokens.h"
-#include "objectives/text_streams.h"
-#include "objectives/token_ids.h"
+#include "objectives/shared/text_streams.h"
+#include "objectives/shared/token_ids.h"
 
 namespace attend {
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "data/token_rows.h"
-#include "objectives/meters.h"
-#include "objectives/objective.h"
+#include "objectives/base/objective.h"
+#include "objectives/shared/meters.h"
 
 namespace attend {
 

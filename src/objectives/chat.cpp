@@ -1,7 +1,7 @@
 #include "objectives/chat.h"
 
 #include "base/log.h"
-#include "objectives/kinds.h"
+#include "objectives/base/kinds.h"
 
 namespace attend {
 

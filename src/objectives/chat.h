@@ -1,11 +1,11 @@
 // Conversations: each token of the assistant's words is predicted from the tokens before it, and all other
-// tokens are only read. Conversations of a batch do not see each other (nn/ragged.h), so a batch may hold
-// several short ones.
+// tokens are only read. Conversations of a batch do not see each other (nn/pass/ragged.h), so a batch may
+// hold several short ones.
 #pragma once
 
-#include "objectives/meters.h"
 #include "objectives/next_tokens.h"
-#include "objectives/taught_text.h"
+#include "objectives/shared/meters.h"
+#include "objectives/shared/taught_text.h"
 
 namespace attend {
 

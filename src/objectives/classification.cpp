@@ -1,12 +1,12 @@
 #include "objectives/classification.h"
 
 #include "data/labeled_texts.h"
-#include "nn/label_loss.h"
-#include "objectives/kinds.h"
-#include "objectives/label_choice.h"
-#include "objectives/label_numbers.h"
-#include "objectives/meters.h"
-#include "objectives/text_scores.h"
+#include "nn/losses/label_loss.h"
+#include "objectives/base/kinds.h"
+#include "objectives/shared/label_choice.h"
+#include "objectives/shared/label_numbers.h"
+#include "objectives/shared/meters.h"
+#include "objectives/shared/text_scores.h"
 
 namespace attend {
 namespace {

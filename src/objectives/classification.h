@@ -3,8 +3,8 @@
 // cross-entropy), with the losses of transformers' ...ForSequenceClassification.
 #pragma once
 
-#include "objectives/registry.h"
-#include "objectives/text_encoder.h"
+#include "objectives/base/registry.h"
+#include "objectives/shared/text_encoder.h"
 
 namespace attend {
 

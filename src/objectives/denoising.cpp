@@ -1,9 +1,9 @@
 #include "objectives/denoising.h"
 
-#include "objectives/kinds.h"
+#include "objectives/base/kinds.h"
 #include "objectives/masked_language_model.h"
 #include "objectives/sequence_to_sequence.h"
-#include "objectives/text_noise.h"
+#include "objectives/shared/text_noise.h"
 
 #include <algorithm>
 #include <numeric>

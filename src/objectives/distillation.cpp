@@ -1,10 +1,10 @@
 #include "objectives/distillation.h"
 
-#include "models/forward.h"
-#include "nn/label_loss.h"
-#include "nn/vocabulary_scores.h"
-#include "objectives/frozen_model.h"
-#include "objectives/token_ids.h"
+#include "models/padded/forward.h"
+#include "nn/losses/label_loss.h"
+#include "nn/transformer/vocabulary_scores.h"
+#include "objectives/shared/frozen_model.h"
+#include "objectives/shared/token_ids.h"
 
 namespace attend {
 namespace {

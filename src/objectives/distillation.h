@@ -3,15 +3,15 @@
 // terms:
 // - those of the objective itself, with Recipe::hard_weight; "loss" is called labels here;
 // - soft_targets, with soft_weight: the teacher's distribution over labels or over the vocabulary at
-//   Recipe::temperature (nn/distillation.h), for the rows that have a label. For numbers and for several
-//   labels at once, whose scores are not a distribution, the squared error of the scores (Ba & Caruana 2013,
-//   arXiv:1312.6184);
+//   Recipe::temperature (nn/losses/distillation.h), for the rows that have a label. For numbers and for
+//   several labels at once, whose scores are not a distribution, the squared error of the scores (Ba &
+//   Caruana 2013, arXiv:1312.6184);
 // - hidden_states, with hidden_weight: 1 minus the cosine of both models' last hidden states, for all tokens.
 // The teacher is a model, or a file with its scores of the data's examples (stored_scores.h).
 #pragma once
 
-#include "objectives/registry.h"
-#include "objectives/stored_scores.h"
+#include "objectives/base/registry.h"
+#include "objectives/shared/stored_scores.h"
 
 #include <variant>
 

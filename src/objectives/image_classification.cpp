@@ -1,10 +1,10 @@
 #include "objectives/image_classification.h"
 
-#include "nn/head_rows.h"
-#include "objectives/kinds.h"
-#include "objectives/label_choice.h"
-#include "objectives/label_numbers.h"
-#include "objectives/meters.h"
+#include "nn/transformer/head_rows.h"
+#include "objectives/base/kinds.h"
+#include "objectives/shared/label_choice.h"
+#include "objectives/shared/label_numbers.h"
+#include "objectives/shared/meters.h"
 
 namespace attend {
 

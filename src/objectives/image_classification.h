@@ -2,7 +2,7 @@
 // cross-entropy, as transformers' ViTForImageClassification.
 #pragma once
 
-#include "objectives/pictures.h"
+#include "objectives/shared/pictures.h"
 
 namespace attend {
 

@@ -1,7 +1,7 @@
 #include "objectives/masked_images.h"
 
-#include "models/reconstruction.h"
-#include "objectives/kinds.h"
+#include "models/padded/reconstruction.h"
+#include "objectives/base/kinds.h"
 
 #include <cmath>
 #include <numeric>

@@ -3,7 +3,7 @@
 // ViTForMaskedImageModeling.
 #pragma once
 
-#include "objectives/pictures.h"
+#include "objectives/shared/pictures.h"
 
 namespace attend {
 

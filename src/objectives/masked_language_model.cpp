@@ -1,9 +1,9 @@
 #include "objectives/masked_language_model.h"
 
-#include "models/forward.h"
-#include "objectives/kinds.h"
-#include "objectives/languages.h"
-#include "objectives/token_ids.h"
+#include "models/padded/forward.h"
+#include "objectives/base/kinds.h"
+#include "objectives/shared/languages.h"
+#include "objectives/shared/token_ids.h"
 #include "tokenizers/files/directory_facts.h"
 
 #include <algorithm>

@@ -4,9 +4,9 @@
 #pragma once
 
 #include "data/token_rows.h"
-#include "objectives/masking.h"
-#include "objectives/meters.h"
-#include "objectives/text_frame.h"
+#include "objectives/shared/masking.h"
+#include "objectives/shared/meters.h"
+#include "objectives/shared/text_frame.h"
 
 namespace attend {
 
@@ -53,7 +53,7 @@ Batch hide_tokens(std::vector<EncodedText> texts, const Masking& masking,
 struct TokenPredictions {
   Tensor hidden;        // [T, d]
   Tensor loss;          // a sum
-  Tensor balance = {};  // nn/experts.h's router_loss; undefined if the model has no experts
+  Tensor balance = {};  // nn/layers/experts.h's router_loss; undefined if the model has no experts
 };
 TokenPredictions predict_tokens(Transformer model, const Batch& batch, Pass& pass,
                                 const LossOptions& options);

@@ -2,10 +2,10 @@
 
 #include "data/choices.h"
 #include "metrics/metric.h"
-#include "nn/label_loss.h"
-#include "objectives/kinds.h"
-#include "objectives/meters.h"
-#include "objectives/text_scores.h"
+#include "nn/losses/label_loss.h"
+#include "objectives/base/kinds.h"
+#include "objectives/shared/meters.h"
+#include "objectives/shared/text_scores.h"
 
 namespace attend {
 namespace {

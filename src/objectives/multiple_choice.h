@@ -4,8 +4,8 @@
 // in transformers' ...ForMultipleChoice. Questions may have different numbers of choices.
 #pragma once
 
-#include "objectives/registry.h"
-#include "objectives/text_encoder.h"
+#include "objectives/base/registry.h"
+#include "objectives/shared/text_encoder.h"
 
 namespace attend {
 

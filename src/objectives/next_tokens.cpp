@@ -1,7 +1,7 @@
 #include "objectives/next_tokens.h"
 
 #include "objectives/masked_language_model.h"
-#include "objectives/token_ids.h"
+#include "objectives/shared/token_ids.h"
 
 namespace attend {
 

@@ -2,7 +2,7 @@
 // experts have a second term, which keeps the experts equally busy.
 #pragma once
 
-#include "objectives/registry.h"
+#include "objectives/base/registry.h"
 
 namespace attend {
 

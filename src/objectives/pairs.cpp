@@ -1,10 +1,10 @@
 #include "objectives/pairs.h"
 
 #include "metrics/retrieval.h"
-#include "nn/label_loss.h"
-#include "nn/pooling.h"
-#include "objectives/kinds.h"
-#include "objectives/meters.h"
+#include "nn/layers/pooling.h"
+#include "nn/losses/label_loss.h"
+#include "objectives/base/kinds.h"
+#include "objectives/shared/meters.h"
 
 #include <limits>
 #include <map>

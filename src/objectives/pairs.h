@@ -8,7 +8,7 @@
 // impossible for large batches from data with few different texts.
 #pragma once
 
-#include "objectives/text_vectors.h"
+#include "objectives/shared/text_vectors.h"
 
 namespace attend {
 

@@ -1,7 +1,7 @@
 #include "objectives/permutation_language_model.h"
 
-#include "models/forward.h"
-#include "objectives/kinds.h"
+#include "models/padded/forward.h"
+#include "objectives/base/kinds.h"
 #include "objectives/masked_language_model.h"
 #include "tokenizers/files/directory_facts.h"
 

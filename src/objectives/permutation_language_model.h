@@ -10,9 +10,9 @@
 #pragma once
 
 #include "data/token_rows.h"
-#include "nn/two_streams.h"
-#include "objectives/objective.h"
-#include "objectives/text_frame.h"
+#include "nn/attention/two_streams.h"
+#include "objectives/base/objective.h"
+#include "objectives/shared/text_frame.h"
 
 namespace attend {
 

@@ -1,12 +1,12 @@
 #include "objectives/preferences.h"
 
 #include "base/log.h"
-#include "models/head.h"
-#include "nn/label_loss.h"
-#include "nn/token_probabilities.h"
-#include "objectives/frozen_model.h"
-#include "objectives/kinds.h"
+#include "models/families/head.h"
+#include "nn/losses/label_loss.h"
+#include "nn/transformer/token_probabilities.h"
+#include "objectives/base/kinds.h"
 #include "objectives/next_tokens.h"
+#include "objectives/shared/frozen_model.h"
 #include "tokenizers/files/tokenizer_config.h"
 
 #include <array>

@@ -10,7 +10,7 @@
 // The reference is a separate model (Trainee::reference), or the model without its adapter.
 #pragma once
 
-#include "objectives/taught_text.h"
+#include "objectives/shared/taught_text.h"
 
 namespace attend {
 

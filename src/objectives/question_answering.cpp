@@ -1,12 +1,12 @@
 #include "objectives/question_answering.h"
 
 #include "base/log.h"
-#include "models/adapter.h"
-#include "models/forward.h"
-#include "nn/label_loss.h"
-#include "objectives/answer_meter.h"
-#include "objectives/kinds.h"
-#include "objectives/text_scores.h"
+#include "models/adapters/adapter.h"
+#include "models/padded/forward.h"
+#include "nn/losses/label_loss.h"
+#include "objectives/base/kinds.h"
+#include "objectives/shared/answer_meter.h"
+#include "objectives/shared/text_scores.h"
 #include "tokenizers/files/directory_facts.h"
 
 namespace attend {

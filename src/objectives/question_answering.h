@@ -4,8 +4,8 @@
 // window, without padding. In a window without the answer the label is the token that means no answer.
 #pragma once
 
-#include "objectives/question_windows.h"
-#include "objectives/registry.h"
+#include "objectives/base/registry.h"
+#include "objectives/shared/question_windows.h"
 
 namespace attend {
 

@@ -1,10 +1,10 @@
 #include "objectives/replaced_tokens.h"
 
 #include "base/log.h"
-#include "nn/label_loss.h"
-#include "nn/shared_embeddings.h"
-#include "objectives/kinds.h"
-#include "objectives/text_scores.h"
+#include "nn/losses/label_loss.h"
+#include "nn/transformer/shared_embeddings.h"
+#include "objectives/base/kinds.h"
+#include "objectives/shared/text_scores.h"
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 
 #include "base/log.h"
 #include "metrics/regression.h"
-#include "nn/label_loss.h"
-#include "objectives/kinds.h"
-#include "objectives/meters.h"
+#include "nn/losses/label_loss.h"
+#include "objectives/base/kinds.h"
+#include "objectives/shared/meters.h"
 
 #include <algorithm>
 

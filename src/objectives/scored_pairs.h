@@ -4,7 +4,7 @@
 // Recipe::score_range or the largest training score.
 #pragma once
 
-#include "objectives/text_vectors.h"
+#include "objectives/shared/text_vectors.h"
 
 namespace attend {
 

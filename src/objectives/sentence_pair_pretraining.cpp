@@ -1,6 +1,6 @@
 #include "objectives/sentence_pair_pretraining.h"
 
-#include "objectives/kinds.h"
+#include "objectives/base/kinds.h"
 #include "objectives/masked_language_model.h"
 
 namespace attend {

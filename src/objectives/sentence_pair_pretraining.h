@@ -3,9 +3,9 @@
 // "ALBERT", arXiv:1909.11942, section 3.1). The latter masks up to three words in a row by default.
 #pragma once
 
-#include "objectives/masking.h"
-#include "objectives/sentence_pairs.h"
-#include "objectives/text_frame.h"
+#include "objectives/shared/masking.h"
+#include "objectives/shared/sentence_pairs.h"
+#include "objectives/shared/text_frame.h"
 
 namespace attend {
 

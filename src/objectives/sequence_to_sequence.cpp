@@ -2,8 +2,8 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "objectives/kinds.h"
-#include "objectives/token_ids.h"
+#include "objectives/base/kinds.h"
+#include "objectives/shared/token_ids.h"
 
 #include <algorithm>
 

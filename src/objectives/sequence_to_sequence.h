@@ -4,7 +4,7 @@
 
 #include <attend/tokenizer.h>
 
-#include "objectives/objective.h"
+#include "objectives/base/objective.h"
 
 namespace attend {
 

@@ -1,6 +1,6 @@
 #include "objectives/span_corruption.h"
 
-#include "objectives/kinds.h"
+#include "objectives/base/kinds.h"
 #include "objectives/masked_language_model.h"
 #include "objectives/sequence_to_sequence.h"
 

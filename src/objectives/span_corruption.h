@@ -3,8 +3,8 @@
 #pragma once
 
 #include "data/token_rows.h"
-#include "objectives/objective.h"
-#include "objectives/text_frame.h"
+#include "objectives/base/objective.h"
+#include "objectives/shared/text_frame.h"
 
 namespace attend {
 

@@ -4,12 +4,12 @@
 #include "base/log.h"
 #include "base/parallel.h"
 #include "data/labeled_texts.h"
-#include "objectives/kinds.h"
-#include "objectives/label_choice.h"
-#include "objectives/label_numbers.h"
-#include "objectives/meters.h"
-#include "objectives/text_scores.h"
-#include "objectives/token_ids.h"
+#include "objectives/base/kinds.h"
+#include "objectives/shared/label_choice.h"
+#include "objectives/shared/label_numbers.h"
+#include "objectives/shared/meters.h"
+#include "objectives/shared/text_scores.h"
+#include "objectives/shared/token_ids.h"
 
 #include <atomic>
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "data/tagged_words.h"
-#include "objectives/registry.h"
-#include "objectives/text_encoder.h"
+#include "objectives/base/registry.h"
+#include "objectives/shared/text_encoder.h"
 
 namespace attend {
 

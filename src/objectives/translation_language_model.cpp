@@ -2,9 +2,9 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "objectives/kinds.h"
-#include "objectives/languages.h"
+#include "objectives/base/kinds.h"
 #include "objectives/masked_language_model.h"
+#include "objectives/shared/languages.h"
 
 namespace attend {
 

@@ -5,8 +5,8 @@
 // 0 again, with special tokens around each sentence, as in the paper. Others read a pair of texts.
 #pragma once
 
-#include "objectives/masking.h"
-#include "objectives/text_frame.h"
+#include "objectives/shared/masking.h"
+#include "objectives/shared/text_frame.h"
 
 namespace attend {
 

@@ -1,7 +1,7 @@
 // The parameters of a pipeline as data: `attend run` makes flags of them, the server a JSON schema.
 #pragma once
 
-#include "formats/json_schema.h"
+#include "formats/json/json_schema.h"
 
 #include <functional>
 #include <optional>

@@ -1,7 +1,7 @@
 #include "pipelines/pipeline.h"
 
 #include "base/error.h"
-#include "formats/known_fields.h"
+#include "formats/json/known_fields.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <attend/model_path.h>
 #include <attend/tasks.h>
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "pipelines/parameters.h"
 
 #include <memory>

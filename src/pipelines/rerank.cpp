@@ -2,7 +2,7 @@
 #include <attend/reranker.h>
 
 #include "base/error.h"
-#include "formats/json_floats.h"
+#include "formats/json/json_floats.h"
 #include "pipelines/pipeline.h"
 #include "pipelines/vector_parameters.h"
 

@@ -1,7 +1,7 @@
 // A weight for each token that a text is about.
 #include <attend/token_weights.h>
 
-#include "formats/json_floats.h"
+#include "formats/json/json_floats.h"
 #include "pipelines/pipeline.h"
 #include "pipelines/vector_parameters.h"
 

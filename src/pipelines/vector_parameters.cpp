@@ -1,6 +1,6 @@
 #include "pipelines/vector_parameters.h"
 
-#include "formats/json_floats.h"
+#include "formats/json/json_floats.h"
 
 namespace attend {
 

@@ -2,8 +2,8 @@
 
 #include "base/random.h"
 #include "generation/generate.h"
-#include "models/pretrained_model.h"
-#include "tasks/text_batches.h"
+#include "models/checkpoint/pretrained_model.h"
+#include "tasks/texts/text_batches.h"
 
 #include <chrono>
 #include <functional>

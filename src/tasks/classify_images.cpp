@@ -1,9 +1,9 @@
 // Labels for pictures (Dosovitskiy et al. 2020).
 #include <attend/tasks.h>
 
-#include "models/forward.h"
-#include "tasks/label_scores.h"
-#include "tasks/text_model.h"
+#include "models/padded/forward.h"
+#include "tasks/texts/label_scores.h"
+#include "tasks/texts/text_model.h"
 #include "vision/image_processor.h"
 
 #include <algorithm>

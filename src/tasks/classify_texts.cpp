@@ -1,8 +1,8 @@
 // Labels for texts.
 #include <attend/tasks.h>
 
-#include "tasks/label_scores.h"
-#include "tasks/text_model.h"
+#include "tasks/texts/label_scores.h"
+#include "tasks/texts/text_model.h"
 
 namespace attend {
 

@@ -3,7 +3,7 @@
 
 #include "base/characters.h"
 #include "tasks/entities.h"
-#include "tasks/text_model.h"
+#include "tasks/texts/text_model.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "generation/continuous_batch.h"
 #include "generation/text_stream.h"
-#include "tasks/chat_turn.h"
+#include "tasks/chat/chat_turn.h"
 #include "tasks/generating_model.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // The last hidden states, token by token.
 #include <attend/tasks.h>
 
-#include "tasks/text_model.h"
+#include "tasks/texts/text_model.h"
 
 namespace attend {
 

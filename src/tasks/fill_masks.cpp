@@ -2,7 +2,7 @@
 #include <attend/tasks.h>
 
 #include "base/log.h"
-#include "tasks/text_model.h"
+#include "tasks/texts/text_model.h"
 #include "tokenizers/text/clean_up.h"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 #include <attend/tokenizer.h>
 
 #include "generation/config/config.h"
-#include "models/pretrained_model.h"
-#include "tasks/longest_text.h"
+#include "models/checkpoint/pretrained_model.h"
+#include "tasks/texts/longest_text.h"
 
 namespace attend {
 

@@ -1,10 +1,10 @@
 #include <attend/generation_queue.h>
 
 #include "generation/continuous_batch.h"
-#include "tasks/chat_turn.h"
+#include "tasks/chat/chat_turn.h"
 #include "tasks/generating_model.h"
 #include "tasks/languages.h"
-#include "tasks/prompt_texts.h"
+#include "tasks/texts/prompt_texts.h"
 
 #include <map>
 #include <thread>

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "generation/decoding/decoder.h"
-#include "models/forward.h"
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
+#include "models/padded/forward.h"
 #include "tasks/arrays.h"
 
 #include <mutex>

@@ -3,9 +3,9 @@
 
 #include "generation/decoding/paged_decoder.h"
 #include "generation/scores/selection.h"
-#include "models/forward.h"
-#include "tasks/text_batches.h"
-#include "tasks/text_model.h"
+#include "models/padded/forward.h"
+#include "tasks/texts/text_batches.h"
+#include "tasks/texts/text_model.h"
 #include "tasks/translate.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "generation/generate.h"
 #include "tasks/generating_model.h"
-#include "tasks/text_batches.h"
+#include "tasks/texts/text_batches.h"
 
 namespace attend {
 

@@ -3,9 +3,9 @@
 
 #include <attend/attend.h>
 
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
 #include "tasks/languages.h"
-#include "tasks/longest_text.h"
+#include "tasks/texts/longest_text.h"
 
 namespace attend {
 

@@ -1,7 +1,7 @@
 #include <attend/tasks.h>
 
 #include "generation/config/config.h"
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
 
 namespace attend {
 

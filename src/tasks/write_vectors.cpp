@@ -2,9 +2,9 @@
 #include <attend/vectors.h>
 
 #include "base/error.h"
-#include "formats/npy.h"
-#include "formats/safetensors.h"
-#include "tasks/vector_bits.h"
+#include "formats/tensors/npy.h"
+#include "formats/tensors/safetensors.h"
+#include "tasks/vectors/vector_bits.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/python_text.h"
-#include "tasks/text_model.h"
+#include "tasks/texts/text_model.h"
 
 #include <algorithm>
 #include <cmath>

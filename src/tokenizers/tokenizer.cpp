@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "base/utf8.h"
-#include "formats/model_source.h"
+#include "sources/model_source.h"
 #include "tokenizers/files/directory_facts.h"
 #include "tokenizers/files/gguf_tokenizer.h"
 #include "tokenizers/files/sentencepiece_files.h"

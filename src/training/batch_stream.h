@@ -1,7 +1,7 @@
 // The batches of a run, step by step, made ahead of the model on a separate thread.
 #pragma once
 
-#include "objectives/objective.h"
+#include "objectives/base/objective.h"
 
 #include <condition_variable>
 #include <deque>

@@ -1,6 +1,6 @@
 #include "training/bench.h"
 
-#include "training/parameter_groups.h"
+#include "training/optimizers/parameter_groups.h"
 
 namespace attend {
 

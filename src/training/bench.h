@@ -1,7 +1,7 @@
 // The work that `attend bench --work train` measures.
 #pragma once
 
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
 
 #include <functional>
 

@@ -1,7 +1,7 @@
 #include "training/checkpoint.h"
 
-#include "models/companions.h"
-#include "models/tensors.h"
+#include "models/derived/companions.h"
+#include "models/weights/tensors.h"
 
 #include <algorithm>
 #include <set>

@@ -5,9 +5,9 @@
 // another name and then renamed, so every checkpoint with this name is complete.
 #pragma once
 
-#include "objectives/trainee.h"
+#include "objectives/base/trainee.h"
 #include "training/batch_stream.h"
-#include "training/schedule.h"
+#include "training/optimizers/schedule.h"
 
 #include <filesystem>
 #include <optional>

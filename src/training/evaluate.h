@@ -1,7 +1,7 @@
 // A model's metrics on a data set.
 #pragma once
 
-#include "objectives/objective.h"
+#include "objectives/base/objective.h"
 #include "parallel/ranks.h"
 
 #include <functional>

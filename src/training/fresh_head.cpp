@@ -1,7 +1,7 @@
 #include "training/fresh_head.h"
 
 #include "base/log.h"
-#include "nn/initialize.h"
+#include "nn/transformer/initialize.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Replaces a checkpoint's head by a new one.
 #pragma once
 
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
 
 namespace attend {
 

@@ -3,7 +3,7 @@
 
 #include "base/progress.h"
 #include "training/agreement.h"
-#include "training/metrics_log.h"
+#include "training/logs/metrics_log.h"
 #include "training/step.h"
 
 namespace attend {

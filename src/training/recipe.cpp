@@ -1,7 +1,7 @@
 #include "training/recipe.h"
 
 #include "base/log.h"
-#include "nn/linear.h"
+#include "nn/linear/linear.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,8 +3,8 @@
 
 #include <attend/training.h>
 
-#include "models/adapter_config.h"
-#include "objectives/registry.h"
+#include "models/adapters/adapter_config.h"
+#include "objectives/base/registry.h"
 #include "training/trainer.h"
 
 namespace attend {

@@ -1,6 +1,6 @@
 #include "training/step.h"
 
-#include "training/gradient_sum.h"
+#include "training/optimizers/gradient_sum.h"
 
 #include <limits>
 

@@ -2,7 +2,7 @@
 // independent of how labels are distributed among batches.
 #pragma once
 
-#include "objectives/objective.h"
+#include "objectives/base/objective.h"
 
 namespace attend {
 

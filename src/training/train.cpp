@@ -8,17 +8,17 @@
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "metrics/rouge.h"
-#include "models/companions.h"
-#include "models/shrink.h"
-#include "models/weight_reader.h"
+#include "models/checkpoint/weight_reader.h"
+#include "models/derived/companions.h"
+#include "models/derived/shrink.h"
 #include "objectives/distillation.h"
-#include "objectives/label_choice.h"
+#include "objectives/shared/label_choice.h"
 #include "tasks/translate.h"
 #include "training/fresh_head.h"
+#include "training/logs/samples.h"
 #include "training/measured_model.h"
 #include "training/packed.h"
 #include "training/recipe.h"
-#include "training/samples.h"
 
 #include <algorithm>
 #include <limits>

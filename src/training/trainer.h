@@ -6,12 +6,12 @@
 #include "parallel/ranks.h"
 #include "training/checkpoint.h"
 #include "training/evaluate.h"
-#include "training/local_steps.h"
-#include "training/optimizer.h"
-#include "training/parameter_groups.h"
-#include "training/report.h"
-#include "training/sample_log.h"
-#include "training/schedule.h"
+#include "training/logs/report.h"
+#include "training/logs/sample_log.h"
+#include "training/optimizers/local_steps.h"
+#include "training/optimizers/optimizer.h"
+#include "training/optimizers/parameter_groups.h"
+#include "training/optimizers/schedule.h"
 
 #include <functional>
 
@@ -32,7 +32,8 @@ struct TrainingOptions {
   double clip = 0;  // max norm of all gradients together; 0: no limit
   double ema = 0;   // decay of the weights' running average, which is validated and saved; 0: no average
   LossOptions loss;
-  bool bfloat16 = false;   // in the matrix products of steps, if the machine is faster with it (nn/linear.h)
+  bool bfloat16 =
+      false;  // in the matrix products of steps, if the machine is faster with it (nn/linear/linear.h)
   bool recompute = false;  // layers are computed again in the backward pass, which saves memory
   std::uint64_t seed = 1;
   std::int64_t validate_every = 0;  // steps, each with a checkpoint; 0: after each epoch
@@ -42,7 +43,7 @@ struct TrainingOptions {
   std::int64_t keep = 1;            // newest validated checkpoints to keep, plus the best
   std::int64_t average = 1;         // average of this many checkpoints; 1: the best one
   std::filesystem::path save_batches =
-      {};               // a folder for the inputs of each step (objectives/batch_tensors.h); empty: none
+      {};               // a folder for the inputs of each step (objectives/base/batch_tensors.h); empty: none
   Report report = {};   // of run.html: all but its state
   bool resume = false;  // continue from the newest checkpoint in `output`
   // Processes that train together, each with its own trainee of the same weights; null: only this one. Batch

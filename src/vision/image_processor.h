@@ -1,7 +1,7 @@
 // From pictures to model inputs: preprocessor_config.json, as in transformers' ViTImageProcessor.
 #pragma once
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "tensor/tensor.h"
 #include "vision/resize.h"
 

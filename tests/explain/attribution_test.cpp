@@ -7,8 +7,8 @@
 #include "explain/value_zeroing.h"
 #include "explain/zeroed_values.h"
 #include "golden_spec.h"
-#include "models/forward.h"
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
+#include "models/padded/forward.h"
 #include "tensor_checks.h"
 
 #include <gtest/gtest.h>

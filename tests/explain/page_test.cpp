@@ -7,7 +7,7 @@
 #include "explain/memory_key.h"
 #include "explain/predictions.h"
 #include "explain/still.h"
-#include "formats/safetensors.h"
+#include "formats/tensors/safetensors.h"
 #include "temporary_directory.h"
 #include "tensor_checks.h"
 

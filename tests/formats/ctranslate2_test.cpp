@@ -1,13 +1,13 @@
 // CTranslate2's model.bin and its directory, compared with the output of tests/oracle/check_ctranslate2.py,
 // which uses the Python package ctranslate2; and all errors in a file.
-#include "formats/ctranslate2.h"
+#include "sources/ctranslate2/ctranslate2.h"
 
 #include "base/file.h"
 #include "expect_error.h"
-#include "formats/ctranslate2_model.h"
-#include "formats/inspection.h"
-#include "formats/model_directory.h"
-#include "formats/safetensors.h"
+#include "formats/tensors/safetensors.h"
+#include "sources/ctranslate2/ctranslate2_model.h"
+#include "sources/inspection.h"
+#include "sources/model_directory.h"
 #include "temporary_directory.h"
 #include "test_data.h"
 

@@ -1,17 +1,17 @@
 // GGUF files: numbers of every type, compared with the Python package gguf (tests/oracle/check_gguf.py), and
 // all errors in a file.
-#include "formats/gguf.h"
+#include "sources/gguf/gguf.h"
 
 #include <attend/error.h>
 
 #include "base/file.h"
 #include "expect_error.h"
-#include "formats/gguf_encode.h"
-#include "formats/gguf_model.h"
-#include "formats/gguf_parts.h"
-#include "formats/gguf_writer.h"
-#include "formats/model_directory.h"
-#include "formats/safetensors.h"
+#include "formats/tensors/safetensors.h"
+#include "sources/gguf/gguf_encode.h"
+#include "sources/gguf/gguf_model.h"
+#include "sources/gguf/gguf_parts.h"
+#include "sources/gguf/gguf_writer.h"
+#include "sources/model_directory.h"
 #include "temporary_directory.h"
 #include "test_data.h"
 

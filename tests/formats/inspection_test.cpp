@@ -1,6 +1,6 @@
-#include "formats/inspection.h"
+#include "sources/inspection.h"
 
-#include "formats/safetensors.h"
+#include "formats/tensors/safetensors.h"
 #include "temporary_directory.h"
 
 #include <limits>

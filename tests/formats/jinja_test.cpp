@@ -1,4 +1,4 @@
-#include "formats/jinja.h"
+#include "formats/jinja/jinja.h"
 
 #include "expect_error.h"
 #include "test_data.h"

@@ -1,5 +1,5 @@
 // The values that schemas accept, and the messages for all others.
-#include "formats/json_schema.h"
+#include "formats/json/json_schema.h"
 
 #include "expect_error.h"
 

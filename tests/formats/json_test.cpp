@@ -1,7 +1,7 @@
-#include "formats/json.h"
+#include "formats/json/json.h"
 
 #include "expect_error.h"
-#include "formats/json_floats.h"
+#include "formats/json/json_floats.h"
 #include "temporary_directory.h"
 
 #include <random>

@@ -1,6 +1,6 @@
-#include "formats/model_directory.h"
+#include "sources/model_directory.h"
 
-#include "formats/safetensors.h"
+#include "formats/tensors/safetensors.h"
 #include "temporary_directory.h"
 
 #include <gtest/gtest.h>

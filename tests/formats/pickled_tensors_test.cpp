@@ -1,9 +1,9 @@
-#include "formats/pickled_tensors.h"
+#include "formats/tensors/pickled_tensors.h"
 
 #include <attend/error.h>
 
 #include "base/file.h"
-#include "formats/safetensors.h"
+#include "formats/tensors/safetensors.h"
 #include "temporary_directory.h"
 #include "test_data.h"
 

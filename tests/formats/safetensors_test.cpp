@@ -1,7 +1,7 @@
-#include "formats/safetensors.h"
+#include "formats/tensors/safetensors.h"
 
 #include "base/file.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "temporary_directory.h"
 
 #include <algorithm>

@@ -3,9 +3,9 @@
 #include <attend/tokenizer.h>
 
 #include "base/error.h"
-#include "formats/ctranslate2.h"
-#include "formats/inspection.h"
 #include "fuzz/fuzz.h"
+#include "sources/ctranslate2/ctranslate2.h"
+#include "sources/inspection.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #include <attend/tokenizer.h>
 
 #include "base/error.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "fuzz/fuzz.h"
 
 namespace attend::fuzz {

@@ -7,7 +7,7 @@
 #include "generation/generate.h"
 #include "generation/models.h"
 #include "golden_spec.h"
-#include "models/generates.h"
+#include "models/families/generates.h"
 #include "temporary_directory.h"
 #include "tensor_checks.h"
 

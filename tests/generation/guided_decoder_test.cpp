@@ -5,7 +5,7 @@
 #include "generation/decoding/paged_decoder.h"
 #include "generation/generate.h"
 #include "generation/models.h"
-#include "models/forward.h"
+#include "models/padded/forward.h"
 #include "temporary_directory.h"
 #include "tensor_checks.h"
 

@@ -3,7 +3,7 @@
 
 #include "generation/config/config.h"
 #include "generation/decoding/decoder.h"
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
 #include "test_data.h"
 
 #include <filesystem>

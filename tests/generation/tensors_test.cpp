@@ -2,7 +2,7 @@
 #include "generation/tensors.h"
 
 #include "generation/models.h"
-#include "models/forward.h"
+#include "models/padded/forward.h"
 #include "temporary_directory.h"
 #include "tensor_checks.h"
 

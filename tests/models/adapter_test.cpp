@@ -1,12 +1,12 @@
 // Adapters against peft: outputs, states, attentions, loss and gradients of tiny models with adapters of
 // every kind, made by tests/oracle/check_adapters.py --goldens; and other guarantees.
-#include "models/adapter.h"
+#include "models/adapters/adapter.h"
 
 #include "base/file.h"
 #include "generation/tensors.h"
-#include "models/forward.h"
-#include "models/merge.h"
-#include "models/tensors.h"
+#include "models/derived/merge.h"
+#include "models/padded/forward.h"
+#include "models/weights/tensors.h"
 #include "temporary_directory.h"
 #include "tensor_checks.h"
 #include "test_data.h"

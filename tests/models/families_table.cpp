@@ -2,7 +2,7 @@
 //     families-table            prints it
 //     families-table --check F  checks that the file F equals the output
 #include "base/file.h"
-#include "models/family.h"
+#include "models/families/family.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // The fields of config.json that families read, and the values that they reject.
 #include "expect_error.h"
-#include "models/family.h"
+#include "models/families/family.h"
 
 #include <cmath>
 

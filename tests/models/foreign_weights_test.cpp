@@ -1,8 +1,8 @@
 // Directories with other programs' quantized matrices, against the originals with the dequantized numbers
 // (tests/oracle/check_foreign_weights.py); and errors in them.
 #include "base/file.h"
-#include "models/forward.h"
-#include "models/tensors.h"
+#include "models/padded/forward.h"
+#include "models/weights/tensors.h"
 #include "temporary_directory.h"
 #include "tensor_checks.h"
 #include "test_data.h"

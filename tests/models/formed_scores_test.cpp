@@ -1,7 +1,7 @@
 // The parts of attention scores that a pass captures: added up, they give the weights, for the network of
 // every family.
-#include "models/pretrained_model.h"
-#include "nn/initialize.h"
+#include "models/checkpoint/pretrained_model.h"
+#include "nn/transformer/initialize.h"
 #include "tensor_checks.h"
 #include "test_data.h"
 

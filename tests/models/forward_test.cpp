@@ -1,10 +1,10 @@
 // Every family against the original: outputs, hidden states, attentions, loss and gradients of tiny random
 // models, made by tests/oracle/make_goldens.py.
-#include "models/forward.h"
+#include "models/padded/forward.h"
 
 #include "expect_error.h"
-#include "models/score_outputs.h"
-#include "models/tensors.h"
+#include "models/padded/score_outputs.h"
+#include "models/weights/tensors.h"
 #include "temporary_directory.h"
 #include "tensor_checks.h"
 #include "test_data.h"

@@ -1,8 +1,8 @@
 // Models with random weights, as made by `attend init`.
 #include "base/file.h"
-#include "models/fresh.h"
-#include "models/pretrained_model.h"
-#include "models/tensors.h"
+#include "models/checkpoint/pretrained_model.h"
+#include "models/derived/fresh.h"
+#include "models/weights/tensors.h"
 #include "temporary_directory.h"
 #include "tensor_checks.h"
 

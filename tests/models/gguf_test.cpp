@@ -1,9 +1,9 @@
 // Models in GGUF files against the originals with the same weights (tests/oracle/check_gguf.py).
-#include "formats/gguf.h"
+#include "sources/gguf/gguf.h"
 
 #include "base/file.h"
 #include "expect_error.h"
-#include "models/gguf_export.h"
+#include "models/derived/gguf_export.h"
 #include "models/golden.h"
 #include "temporary_directory.h"
 #include "test_data.h"

@@ -1,8 +1,8 @@
 // The original's result for one batch, in a safetensors file: "input.NAME" and one output, "output.NAME".
 #pragma once
 
-#include "models/forward.h"
-#include "models/tensors.h"
+#include "models/padded/forward.h"
+#include "models/weights/tensors.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Many texts and pictures, which are read in groups: each result is the same as alone, for the network of
 // every family.
 #include "base/parallel.h"
-#include "models/pretrained_model.h"
-#include "nn/pass.h"
+#include "models/checkpoint/pretrained_model.h"
+#include "nn/pass/pass.h"
 #include "tensor_checks.h"
 #include "test_data.h"
 

@@ -2,9 +2,9 @@
 // each text is computed only with those of its adapter. adapter_test compares the numbers and the training
 // with peft.
 #include "base/file.h"
-#include "models/adapter.h"
-#include "models/forward.h"
-#include "models/tensors.h"
+#include "models/adapters/adapter.h"
+#include "models/padded/forward.h"
+#include "models/weights/tensors.h"
 #include "temporary_directory.h"
 #include "tensor_checks.h"
 #include "test_data.h"

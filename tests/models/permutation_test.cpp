@@ -1,7 +1,7 @@
 // XLNet's training on ragged texts gives the loss and the gradients of the original's padded tensors;
 // forward_test.cpp compares those with the original.
-#include "models/forward.h"
-#include "nn/two_streams.h"
+#include "models/padded/forward.h"
+#include "nn/attention/two_streams.h"
 #include "tensor_checks.h"
 #include "test_data.h"
 

@@ -1,8 +1,8 @@
 // Gradient checkpointing: every family's network, with dropout everywhere, gives the same gradients with it
 // as without, to the last bit.
-#include "models/pretrained_model.h"
-#include "nn/initialize.h"
-#include "nn/spec_dropout.h"
+#include "models/checkpoint/pretrained_model.h"
+#include "nn/spec/spec_dropout.h"
+#include "nn/transformer/initialize.h"
 #include "tensor_checks.h"
 #include "test_data.h"
 

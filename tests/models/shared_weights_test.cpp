@@ -1,9 +1,9 @@
 // A model in memory with other adapters: the same results as after loading it again, from the same matrices.
 #include <attend/model.h>
 
-#include "models/adapter.h"
-#include "models/forward.h"
-#include "models/tensors.h"
+#include "models/adapters/adapter.h"
+#include "models/padded/forward.h"
+#include "models/weights/tensors.h"
 #include "tensor_checks.h"
 #include "test_data.h"
 

@@ -1,6 +1,6 @@
-#include "models/shrink.h"
+#include "models/derived/shrink.h"
 
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
 #include "temporary_directory.h"
 #include "tensor_checks.h"
 #include "test_data.h"

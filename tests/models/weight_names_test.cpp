@@ -1,9 +1,9 @@
-#include "models/weight_names.h"
+#include "models/weights/weight_names.h"
 
 #include "base/error.h"
 #include "expect_error.h"
-#include "models/family.h"
-#include "nn/transformer.h"
+#include "models/families/family.h"
+#include "nn/transformer/transformer.h"
 
 #include <set>
 

@@ -1,9 +1,9 @@
 // BigBird's attention in training, compared with the original (tests/oracle/make_block_goldens.py).
-#include "nn/block_sparse.h"
+#include "nn/attention/block_sparse.h"
 
-#include "formats/json.h"
-#include "models/tensors.h"
-#include "nn/random_blocks.h"
+#include "formats/json/json.h"
+#include "models/weights/tensors.h"
+#include "nn/attention/random_blocks.h"
 #include "tensor_checks.h"
 #include "test_data.h"
 

@@ -2,9 +2,9 @@
 // also use; and the cache against no cache.
 #include "base/parallel.h"
 #include "expect_error.h"
-#include "nn/initialize.h"
-#include "nn/spec_dropout.h"
-#include "nn/transformer.h"
+#include "nn/spec/spec_dropout.h"
+#include "nn/transformer/initialize.h"
+#include "nn/transformer/transformer.h"
 #include "tensor/parallel.h"
 #include "tensor_checks.h"
 

@@ -1,5 +1,5 @@
 // Soft targets against an independent divergence, whole and in blocks, with gradients.
-#include "nn/distillation.h"
+#include "nn/losses/distillation.h"
 
 #include "expect_error.h"
 #include "tensor_checks.h"

@@ -1,8 +1,8 @@
 // Experts against their definition: every expert computes every token, and most weights are zero.
-#include "nn/experts.h"
+#include "nn/layers/experts.h"
 
-#include "nn/initialize.h"
-#include "nn/transformer.h"
+#include "nn/transformer/initialize.h"
+#include "nn/transformer/transformer.h"
 #include "tensor_checks.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The loss of a head over the vocabulary: only rows with a label are computed.
-#include "nn/heads.h"
+#include "nn/transformer/heads.h"
 
 #include "expect_error.h"
 #include "tensor_checks.h"

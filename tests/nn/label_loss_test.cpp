@@ -1,5 +1,5 @@
 // Losses on ragged rows against torch's own functions, with gradients, in both precisions.
-#include "nn/label_loss.h"
+#include "nn/losses/label_loss.h"
 
 #include "expect_error.h"
 #include "tensor_checks.h"

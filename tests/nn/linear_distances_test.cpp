@@ -1,5 +1,5 @@
 // ALiBi: the term that each head adds for the position of a key.
-#include "nn/distances.h"
+#include "nn/attention/distances.h"
 #include "tensor_checks.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "nn/linear.h"
+#include "nn/linear/linear.h"
 #include "tensor_checks.h"
 
 #include <gtest/gtest.h>

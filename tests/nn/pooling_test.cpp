@@ -1,6 +1,6 @@
-#include "nn/pooling.h"
+#include "nn/layers/pooling.h"
 
-#include "nn/head_rows.h"
+#include "nn/transformer/head_rows.h"
 #include "temporary_directory.h"
 #include "tensor_checks.h"
 

@@ -1,4 +1,4 @@
-#include "nn/reading_groups.h"
+#include "nn/pass/reading_groups.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
-#include "nn/recompute.h"
+#include "nn/transformer/recompute.h"
 
 #include "expect_error.h"
-#include "nn/dropout.h"
+#include "nn/pass/dropout.h"
 #include "tensor_checks.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
-#include "nn/token_probabilities.h"
+#include "nn/transformer/token_probabilities.h"
 
 #include "expect_error.h"
-#include "models/fresh.h"
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
+#include "models/derived/fresh.h"
 #include "tensor_checks.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
-#include "nn/two_streams.h"
+#include "nn/attention/two_streams.h"
 
 #include "expect_error.h"
-#include "nn/initialize.h"
-#include "nn/transformer.h"
+#include "nn/transformer/initialize.h"
+#include "nn/transformer/transformer.h"
 #include "tensor_checks.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // If every layer has a window, a cache frees the pages that the window has left.
-#include "nn/attention_function.h"
-#include "nn/cache.h"
+#include "nn/attention/attention_function.h"
+#include "nn/cache/cache.h"
 #include "tensor_checks.h"
 
 #include <gtest/gtest.h>

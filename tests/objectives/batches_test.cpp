@@ -1,4 +1,4 @@
-#include "objectives/batches.h"
+#include "objectives/base/batches.h"
 
 #include <algorithm>
 #include <set>

@@ -1,9 +1,9 @@
 #include "objectives/causal_language_model.h"
 
-#include "models/tensors.h"
-#include "objectives/kinds.h"
+#include "models/weights/tensors.h"
+#include "objectives/base/kinds.h"
+#include "objectives/shared/text_streams.h"
 #include "objectives/small_setting.h"
-#include "objectives/text_streams.h"
 #include "tensor_checks.h"
 #include "training/trainer.h"
 

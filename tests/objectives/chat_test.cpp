@@ -1,6 +1,6 @@
 #include "objectives/chat.h"
 
-#include "objectives/kinds.h"
+#include "objectives/base/kinds.h"
 #include "objectives/small_setting.h"
 #include "objectives/talk_setting.h"
 #include "tensor_checks.h"

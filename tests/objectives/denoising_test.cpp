@@ -1,7 +1,7 @@
 #include "objectives/denoising.h"
 
+#include "objectives/shared/text_noise.h"
 #include "objectives/small_setting.h"
-#include "objectives/text_noise.h"
 
 #include <algorithm>
 #include <cmath>

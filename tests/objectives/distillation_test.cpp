@@ -1,8 +1,8 @@
 #include "objectives/distillation.h"
 
-#include "nn/distillation.h"
+#include "nn/losses/distillation.h"
+#include "objectives/base/kinds.h"
 #include "objectives/classification.h"
-#include "objectives/kinds.h"
 #include "objectives/masked_language_model.h"
 #include "objectives/word_setting.h"
 #include "tensor_checks.h"

@@ -1,5 +1,5 @@
 #include "base/file.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "objectives/sequence_to_sequence.h"
 #include "temporary_directory.h"
 

@@ -1,7 +1,7 @@
-#include "objectives/masking.h"
+#include "objectives/shared/masking.h"
 
 #include "expect_error.h"
-#include "nn/loss.h"
+#include "nn/losses/loss.h"
 #include "word_setting.h"
 
 #include <array>

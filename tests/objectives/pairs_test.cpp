@@ -1,7 +1,7 @@
 #include "objectives/pairs.h"
 
 #include "base/file.h"
-#include "objectives/kinds.h"
+#include "objectives/base/kinds.h"
 #include "objectives/scored_pairs.h"
 #include "objectives/word_setting.h"
 #include "tensor_checks.h"

@@ -1,6 +1,6 @@
-#include "objectives/pictures.h"
+#include "objectives/shared/pictures.h"
 
-#include "models/fresh.h"
+#include "models/derived/fresh.h"
 #include "objectives/image_classification.h"
 #include "objectives/masked_images.h"
 #include "objectives/word_setting.h"

@@ -1,8 +1,8 @@
 #include "objectives/preferences.h"
 
-#include "models/adapter.h"
-#include "nn/token_probabilities.h"
-#include "objectives/kinds.h"
+#include "models/adapters/adapter.h"
+#include "nn/transformer/token_probabilities.h"
+#include "objectives/base/kinds.h"
 #include "objectives/talk_setting.h"
 #include "tensor_checks.h"
 #include "training/evaluate.h"

@@ -2,9 +2,9 @@
 
 #include <attend/training.h>
 
-#include "models/tensors.h"
-#include "nn/shared_embeddings.h"
-#include "objectives/kinds.h"
+#include "models/weights/tensors.h"
+#include "nn/transformer/shared_embeddings.h"
+#include "objectives/base/kinds.h"
 #include "tensor_checks.h"
 #include "word_setting.h"
 

@@ -1,4 +1,4 @@
-#include "objectives/sentence_pairs.h"
+#include "objectives/shared/sentence_pairs.h"
 
 #include "objectives/masked_language_model.h"
 #include "objectives/sentence_pair_pretraining.h"

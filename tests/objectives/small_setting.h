@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/file.h"
-#include "models/fresh.h"
-#include "objectives/registry.h"
-#include "objectives/trainee.h"
+#include "models/derived/fresh.h"
+#include "objectives/base/registry.h"
+#include "objectives/base/trainee.h"
 #include "temporary_directory.h"
 
 namespace attend {

@@ -1,7 +1,7 @@
 // A tiny decoder whose words are w0, w1, ... and the words of turns, with chat templates for it.
 #pragma once
 
-#include "nn/loss.h"
+#include "nn/losses/loss.h"
 #include "objectives/small_setting.h"
 
 namespace attend {

@@ -1,7 +1,7 @@
 #include "objectives/translation_language_model.h"
 
-#include "objectives/languages.h"
 #include "objectives/masked_language_model.h"
+#include "objectives/shared/languages.h"
 #include "tensor_checks.h"
 #include "word_setting.h"
 

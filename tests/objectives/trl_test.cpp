@@ -1,9 +1,9 @@
 // Conversations and preferences, compared with trl's results (tests/oracle/training/conversations.py
 // --goldens).
 #include "base/file.h"
-#include "formats/json.h"
-#include "objectives/kinds.h"
-#include "objectives/trainee.h"
+#include "formats/json/json.h"
+#include "objectives/base/kinds.h"
+#include "objectives/base/trainee.h"
 #include "tensor_checks.h"
 #include "test_data.h"
 #include "training/evaluate.h"

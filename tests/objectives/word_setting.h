@@ -2,8 +2,8 @@
 // objective that come from it.
 #pragma once
 
-#include "formats/json.h"
-#include "objectives/registry.h"
+#include "formats/json/json.h"
+#include "objectives/base/registry.h"
 #include "temporary_directory.h"
 
 namespace attend {

@@ -1,9 +1,9 @@
 // The field table of a path: what it checks, and how it describes itself.
-#include "serve/endpoint.h"
+#include "serve/http/endpoint.h"
 
 #include "expect_error.h"
 #include "generation/config/config.h"
-#include "serve/generation_fields.h"
+#include "serve/models/generation_fields.h"
 
 #include <algorithm>
 

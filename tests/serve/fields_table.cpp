@@ -2,15 +2,15 @@
 // the file is the same.
 #include "base/error.h"
 #include "base/file.h"
-#include "serve/adapter_routes.h"
-#include "serve/explain_routes.h"
-#include "serve/judge_routes.h"
-#include "serve/page_routes.h"
-#include "serve/response_routes.h"
-#include "serve/status_routes.h"
-#include "serve/text_routes.h"
-#include "serve/translate_routes.h"
-#include "serve/vector_routes.h"
+#include "serve/routes/adapter_routes.h"
+#include "serve/routes/explain_routes.h"
+#include "serve/routes/judge_routes.h"
+#include "serve/routes/page_routes.h"
+#include "serve/routes/response_routes.h"
+#include "serve/routes/status_routes.h"
+#include "serve/routes/text_routes.h"
+#include "serve/routes/translate_routes.h"
+#include "serve/routes/vector_routes.h"
 
 #include <cstdio>
 #include <string_view>

@@ -1,5 +1,5 @@
 // Work of several threads that is computed together.
-#include "serve/gathered.h"
+#include "serve/models/gathered.h"
 
 #include "temporary_directory.h"
 

@@ -1,5 +1,5 @@
 // Metrics in Prometheus's format.
-#include "serve/metrics.h"
+#include "serve/http/metrics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Text that one thread makes and another sends.
-#include "serve/pipe.h"
+#include "serve/http/pipe.h"
 
 #include "temporary_directory.h"
 

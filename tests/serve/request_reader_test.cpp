@@ -1,8 +1,8 @@
 // Parsing requests: bytes in parts, several requests, and ambiguous requests that two readers could
 // understand differently.
-#include "serve/request_reader.h"
+#include "serve/http/request_reader.h"
 
-#include "serve/server.h"
+#include "serve/http/server.h"
 
 #include <gtest/gtest.h>
 

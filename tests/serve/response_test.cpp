@@ -1,5 +1,5 @@
 // The items of a response, whole and as a stream of events.
-#include "serve/response.h"
+#include "serve/routes/response.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The server without models: statuses, and the length of its queue of connections.
-#include "serve/server.h"
+#include "serve/http/server.h"
 
 #include <attend/queue_status.h>
 

@@ -1,5 +1,5 @@
 // Room that requests reserve before they are read.
-#include "serve/waiting_room.h"
+#include "serve/models/waiting_room.h"
 
 #include "expect_error.h"
 

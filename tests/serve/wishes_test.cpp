@@ -1,5 +1,5 @@
 // The settings in a request's fields.
-#include "serve/wishes.h"
+#include "serve/models/wishes.h"
 
 #include "temporary_directory.h"
 

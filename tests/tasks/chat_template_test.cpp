@@ -1,4 +1,4 @@
-#include "tasks/chat_template.h"
+#include "tasks/chat/chat_template.h"
 
 #include "base/file.h"
 #include "expect_error.h"

@@ -1,4 +1,4 @@
-#include "tasks/chat_turn.h"
+#include "tasks/chat/chat_turn.h"
 
 #include "expect_error.h"
 #include "temporary_directory.h"

@@ -4,8 +4,8 @@
 #include <attend/log.h>
 
 #include "base/file.h"
-#include "formats/json_floats.h"
-#include "formats/safetensors.h"
+#include "formats/json/json_floats.h"
+#include "formats/tensors/safetensors.h"
 #include "temporary_directory.h"
 #include "test_data.h"
 

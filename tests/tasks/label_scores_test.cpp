@@ -1,4 +1,4 @@
-#include "tasks/label_scores.h"
+#include "tasks/texts/label_scores.h"
 
 #include <gtest/gtest.h>
 

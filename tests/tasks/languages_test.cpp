@@ -1,6 +1,6 @@
 #include "tasks/languages.h"
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "temporary_directory.h"
 
 #include <gtest/gtest.h>

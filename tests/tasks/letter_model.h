@@ -1,7 +1,7 @@
 // A small model whose tokens are letters, for tests of the public API.
 #pragma once
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "temporary_directory.h"
 #include "test_data.h"
 

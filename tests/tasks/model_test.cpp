@@ -6,8 +6,8 @@
 
 #include "expect_error.h"
 #include "generation/models.h"
-#include "models/forward.h"
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
+#include "models/padded/forward.h"
 #include "tasks/letter_model.h"
 #include "temporary_directory.h"
 #include "tensor_checks.h"

@@ -1,7 +1,7 @@
 // The tasks against transformers' pipelines: tests/data/tasks has tiny models and the pipelines' answers.
 #include <attend/tasks.h>
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "temporary_directory.h"
 #include "tensor_checks.h"
 #include "test_data.h"

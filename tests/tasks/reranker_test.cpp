@@ -3,7 +3,7 @@
 #include <attend/reranker.h>
 
 #include "base/file.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "temporary_directory.h"
 #include "test_data.h"
 

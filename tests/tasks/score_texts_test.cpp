@@ -2,7 +2,7 @@
 #include <attend/tasks.h>
 
 #include "expect_error.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "generation/models.h"
 #include "temporary_directory.h"
 

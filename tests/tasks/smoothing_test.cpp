@@ -1,13 +1,13 @@
 // Outlier channels after norms, as in trained GPT-2s, created here in small random models.
-#include "tasks/smoothing.h"
+#include "tasks/quantization/smoothing.h"
 
 #include "expect_error.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "generation/models.h"
-#include "models/forward.h"
-#include "models/quantized.h"
-#include "nn/normed_inputs.h"
-#include "tasks/quantization_error.h"
+#include "models/checkpoint/quantized.h"
+#include "models/padded/forward.h"
+#include "nn/layers/normed_inputs.h"
+#include "tasks/quantization/quantization_error.h"
 #include "temporary_directory.h"
 #include "tensor_checks.h"
 

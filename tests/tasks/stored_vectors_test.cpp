@@ -3,8 +3,8 @@
 #include <attend/vectors.h>
 
 #include "base/file.h"
-#include "formats/npy.h"
-#include "formats/safetensors.h"
+#include "formats/tensors/npy.h"
+#include "formats/tensors/safetensors.h"
 #include "temporary_directory.h"
 #include "test_data.h"
 

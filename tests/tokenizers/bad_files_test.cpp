@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "expect_error.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "temporary_directory.h"
 #include "test_data.h"
 

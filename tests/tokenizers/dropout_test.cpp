@@ -2,7 +2,7 @@
 #include <attend/tokenizer.h>
 
 #include "base/file.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "temporary_directory.h"
 
 #include <cmath>

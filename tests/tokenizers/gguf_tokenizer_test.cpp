@@ -2,7 +2,7 @@
 // (tests/oracle/check_gguf.py).
 #include <attend/tokenizer.h>
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "test_data.h"
 
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "expect_error.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "temporary_directory.h"
 #include "test_data.h"
 

@@ -3,7 +3,7 @@
 #include "tokenizers/text/unicode.h"
 
 #include "base/utf8.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "test_data.h"
 
 #include <filesystem>

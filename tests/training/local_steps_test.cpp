@@ -1,6 +1,6 @@
 // DiLoCo's outer step on two and three processes, which are threads here, compared with the paper's algorithm
 // 1 in doubles.
-#include "training/local_steps.h"
+#include "training/optimizers/local_steps.h"
 
 #include "expect_error.h"
 #include "parallel/thread_ranks.h"

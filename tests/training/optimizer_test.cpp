@@ -1,12 +1,12 @@
-#include "training/optimizer.h"
+#include "training/optimizers/optimizer.h"
 
 #include "base/file.h"
 #include "expect_error.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "tensor_checks.h"
 #include "test_data.h"
-#include "training/schedule.h"
-#include "training/weight_average.h"
+#include "training/optimizers/schedule.h"
+#include "training/optimizers/weight_average.h"
 
 #include <cmath>
 

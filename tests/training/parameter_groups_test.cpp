@@ -1,7 +1,7 @@
-#include "training/parameter_groups.h"
+#include "training/optimizers/parameter_groups.h"
 
 #include "expect_error.h"
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
 #include "tensor_checks.h"
 
 #include <map>

@@ -1,6 +1,6 @@
-#include "training/readings.h"
+#include "training/logs/readings.h"
 
-#include "objectives/kinds.h"
+#include "objectives/base/kinds.h"
 #include "objectives/word_setting.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 #include "training/recipe.h"
 
-#include "objectives/registry.h"
+#include "objectives/base/registry.h"
 #include "temporary_directory.h"
-#include "training/schedule.h"
+#include "training/optimizers/schedule.h"
 
 #include <map>
 

@@ -1,11 +1,11 @@
-#include "training/report.h"
+#include "training/logs/report.h"
 
 #include "base/base64.h"
 #include "base/file.h"
 #include "base/sha256.h"
 #include "temporary_directory.h"
-#include "training/chart.h"
-#include "training/sample_log.h"
+#include "training/logs/chart.h"
+#include "training/logs/sample_log.h"
 
 #include <algorithm>
 #include <cmath>

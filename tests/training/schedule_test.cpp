@@ -1,9 +1,9 @@
-#include "training/schedule.h"
+#include "training/optimizers/schedule.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "expect_error.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "temporary_directory.h"
 #include "test_data.h"
 

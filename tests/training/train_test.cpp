@@ -2,9 +2,9 @@
 #include <attend/training.h>
 
 #include "base/file.h"
-#include "models/head.h"
-#include "models/pretrained_model.h"
-#include "models/tensors.h"
+#include "models/checkpoint/pretrained_model.h"
+#include "models/families/head.h"
+#include "models/weights/tensors.h"
 #include "objectives/word_setting.h"
 #include "tensor_checks.h"
 

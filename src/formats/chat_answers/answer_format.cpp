@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/python_text.h"
-#include "formats/jinja.h"
+#include "formats/jinja/jinja.h"
 
 #include <algorithm>
 

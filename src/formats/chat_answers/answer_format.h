@@ -1,7 +1,7 @@
 // How a model writes what is not plain text in an answer: calls of tools, and reasoning.
 #pragma once
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 
 #include <string>
 #include <string_view>

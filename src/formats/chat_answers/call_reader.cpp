@@ -1,7 +1,7 @@
 #include "formats/chat_answers/call_reader.h"
 
 #include "base/error.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 
 #include <algorithm>
 

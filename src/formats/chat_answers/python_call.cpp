@@ -1,6 +1,6 @@
 #include "base/error.h"
 #include "formats/chat_answers/answer_parser.h"
-#include "formats/jinja.h"
+#include "formats/jinja/jinja.h"
 
 namespace attend {
 namespace {

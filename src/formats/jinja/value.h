@@ -1,7 +1,7 @@
 // The values of a template: Python's, as far as templates need them.
 #pragma once
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 
 #include <concepts>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // transformers 4.57.6 (generation/configuration_utils.py).
 #pragma once
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "generation/config/watermark.h"
 #include "generation/forms/grammar.h"
 

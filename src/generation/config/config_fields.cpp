@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "generation/config/config.h"
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
 
 #include <algorithm>
 #include <cstdlib>

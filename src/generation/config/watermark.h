@@ -3,7 +3,7 @@
 // (generation/logits_process.py, watermarking.py), including torch's random numbers.
 #pragma once
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 
 #include <cstdint>
 #include <optional>

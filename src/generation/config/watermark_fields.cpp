@@ -1,6 +1,6 @@
 // Reads a watermarking_config.
 #include "base/error.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "generation/config/watermark.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "generation/decoding/assistant.h"
 
-#include "models/generates.h"
+#include "models/families/generates.h"
 
 namespace attend {
 namespace {

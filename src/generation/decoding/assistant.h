@@ -3,7 +3,7 @@
 #pragma once
 
 #include "generation/decoding/foreign_draft.h"
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
 
 namespace attend {
 

@@ -2,8 +2,8 @@
 
 #include "generation/decoding/paged_decoder.h"
 #include "generation/decoding/uncached_decoder.h"
-#include "models/generates.h"
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
+#include "models/families/generates.h"
 #include "tensor/parallel.h"
 
 #include <unistd.h>

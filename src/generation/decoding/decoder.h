@@ -1,7 +1,7 @@
 // The decoder interface: texts that grow token by token.
 #pragma once
 
-#include "nn/transformer.h"
+#include "nn/transformer/transformer.h"
 
 #include <memory>
 #include <span>

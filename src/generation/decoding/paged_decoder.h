@@ -4,7 +4,7 @@
 #pragma once
 
 #include "generation/decoding/decoder.h"
-#include "models/pretrained_model.h"
+#include "models/checkpoint/pretrained_model.h"
 
 namespace attend {
 

@@ -1,7 +1,7 @@
 #include "generation/decoding/uncached_decoder.h"
 
-#include "nn/memories.h"
-#include "nn/two_streams.h"
+#include "nn/attention/memories.h"
+#include "nn/attention/two_streams.h"
 
 #include <map>
 

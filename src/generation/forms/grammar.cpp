@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/utf8.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "generation/forms/json_schema.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "generation/forms/json_schema.h"
 
 #include "base/error.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 
 #include <optional>
 

@@ -1,8 +1,8 @@
 // How byte-level BPE splits a text before it merges bytes, by the names of tokenizer.ggml.pre.
 #pragma once
 
-#include "formats/gguf.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
+#include "sources/gguf/gguf.h"
 
 #include <string>
 #include <string_view>

@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "formats/gguf.h"
 #include "formats/sentencepiece.h"
+#include "sources/gguf/gguf.h"
 #include "tokenizers/files/bpe_files.h"
 #include "tokenizers/files/gguf_cuts.h"
 #include "tokenizers/files/sentencepiece_conversion.h"

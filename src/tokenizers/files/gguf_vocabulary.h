@@ -1,7 +1,7 @@
 // Writes a tokenizer as GGUF's metadata.
 #pragma once
 
-#include "formats/gguf_writer.h"
+#include "sources/gguf/gguf_writer.h"
 
 #include <cstdint>
 #include <filesystem>

@@ -2,7 +2,7 @@
 // read directly into their tables; everything else becomes a JSON tree.
 #pragma once
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "tokenizers/models/model.h"
 #include "tokenizers/steps/decoder.h"
 #include "tokenizers/steps/normalizer.h"

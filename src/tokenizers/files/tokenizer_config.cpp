@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "formats/model_source.h"
+#include "sources/model_source.h"
 #include "tokenizers/files/tokenizer_files.h"
 
 #include <algorithm>

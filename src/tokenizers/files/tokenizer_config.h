@@ -2,7 +2,7 @@
 // tokenizer_config.json, special_tokens_map.json, added_tokens.json and, for the model's type, config.json.
 #pragma once
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "tokenizers/models/vocabulary.h"
 
 #include <filesystem>

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/text_lines.h"
 #include "base/utf8.h"
-#include "formats/model_source.h"
+#include "sources/model_source.h"
 #include "tokenizers/files/bpe_files.h"
 #include "tokenizers/files/sentencepiece_files.h"
 #include "tokenizers/files/tokenizer_config.h"

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/python_text.h"
 #include "base/utf8.h"
-#include "formats/pickled_tensors.h"
+#include "formats/tensors/pickled_tensors.h"
 #include "tokenizers/files/tokenizer_files.h"
 #include "tokenizers/steps/moses.h"
 

@@ -3,7 +3,7 @@
 
 #include <attend/tokenizer.h>
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "tokenizers/models/vocabulary.h"
 #include "tokenizers/models/word_cache.h"
 #include "tokenizers/text/text.h"

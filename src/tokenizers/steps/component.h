@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "formats/json.h"
+#include "formats/json/json.h"
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 // The "decoder" of tokenizer.json: from tokens back to text.
 #pragma once
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 
 #include <memory>
 #include <string>

@@ -3,7 +3,7 @@
 // scripts/tokenizer. Each step is a pass over the text: O(n).
 #pragma once
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "tokenizers/steps/decoder.h"
 #include "tokenizers/steps/normalizer.h"
 

@@ -1,7 +1,7 @@
 // The "normalizer" of tokenizer.json: rewrites the text before it is split.
 #pragma once
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "tokenizers/text/text.h"
 
 #include <memory>

@@ -1,7 +1,7 @@
 // The "pre_tokenizer" of tokenizer.json: splits a normalized text into words for the model.
 #pragma once
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 #include "tokenizers/steps/normalizer.h"
 #include "tokenizers/text/text.h"
 

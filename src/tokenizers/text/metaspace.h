@@ -2,7 +2,7 @@
 // decoder.
 #pragma once
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 
 #include <string>
 

@@ -3,7 +3,7 @@
 
 #include <attend/tokenizer.h>
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 
 #include <memory>
 #include <string>

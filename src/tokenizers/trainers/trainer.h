@@ -1,7 +1,7 @@
 // Trains tokenizers from text files. Files are read in blocks, so they may be larger than memory.
 #pragma once
 
-#include "formats/json.h"
+#include "formats/json/json.h"
 
 #include <cstdint>
 #include <filesystem>

@@ -157,7 +157,7 @@ def replaced_loss(nets: Nets, batches: list[Tensors], seed: int) -> torch.Tensor
 
 
 def zero_rows(nets: Nets) -> list[torch.nn.Parameter]:
-    """Token vectors whose padding is zero, which stays so in attend (objectives/trainee.h)."""
+    """Token vectors whose padding is zero, which stays so in attend (objectives/base/trainee.h)."""
     tables = [net.get_input_embeddings() for net in nets.values()]
     return [t.weight for t in tables if getattr(t, "padding_idx", None) == 0 and not t.weight[0].any()]
 

@@ -1,0 +1,106 @@
+#include "nn/cache/cache_pages.h"
+
+#include "kernels/int8/int8.h"
+#include "tensor/parallel.h"
+
+#include <algorithm>
+
+namespace attend {
+
+namespace {
+
+kernels::Int8PageLayout layout_of(const CacheShape& shape) {
+  return {shape.heads, shape.head_size, CachePages::kRows};
+}
+
+}  // namespace
+
+std::int64_t CacheShape::page_bytes() const {
+  const auto number = static_cast<std::int64_t>(ops::bytes_of(type));
+  return layers * (format == CacheFormat::int8 ? layout_of(*this).page_bytes()
+                                               : 2 * CachePages::kRows * width() * number);
+}
+
+CachePages::CachePages(const CacheShape& shape)
+    : shape_(shape),
+      layout_(layout_of(shape)),
+      pages_(in_int8() ? ops::empty({0, shape.layers, layout_.page_bytes()}, kChar)
+                       : ops::empty({0, shape.layers, 2, kRows, shape.width()}, shape.type)) {}
+
+void CachePages::grow(std::int64_t count) {
+  const std::int64_t have = this->count();
+  std::vector<std::int64_t> sizes = pages_.sizes().vec();
+  sizes[0] = count;
+  const Tensor larger = ops::empty(sizes, pages_.type());
+  if (have > 0) larger.narrow(0, 0, have).copy_(pages_);
+  pages_ = larger;
+}
+
+void CachePages::copy(std::int64_t from, std::int64_t to, std::int64_t rows) {
+  if (!on_kernels(pages_)) {  // also in int8, where the rows of a page are not contiguous
+    pages_[to].copy_(pages_[from]);
+    return;
+  }
+  const std::int64_t half = kRows * shape_.width(), page = pages_.stride(0);
+  const float* source = pages_.const_data<float>() + from * page;
+  float* target = pages_.data<float>() + to * page;
+  for (std::int64_t at = 0; at < page; at += half)
+    std::copy(source + at, source + at + rows * shape_.width(), target + at);
+}
+
+void CachePages::write(std::int64_t layer, std::int64_t page, std::int64_t slot, const Tensor& key_value,
+                       std::int64_t row) {
+  const std::int64_t width = shape_.width(), at = page * pages_.stride(0) + layer * pages_.stride(1);
+  if (in_int8()) {
+    write_int8(pages_.data<std::int8_t>() + at, slot,
+               key_value.const_data<float>() + row * key_value.stride(0));
+    return;
+  }
+  if (!on_kernels(pages_)) {
+    pages_[page][layer].select(1, slot).copy_(key_value[row].view({2, width}));
+    return;
+  }
+  const float* from = key_value.const_data<float>() + row * key_value.stride(0);
+  float* to = pages_.data<float>() + at + slot * width;
+  std::copy(from, from + width, to);
+  std::copy(from + width, from + 2 * width, to + kRows * width);
+}
+
+void CachePages::write_int8(std::int8_t* page, std::int64_t slot, const float* key_value) const {
+  const std::int64_t size = shape_.head_size;
+  for (std::int64_t half = 0; half < 2; ++half)
+    for (std::int64_t head = 0; head < shape_.heads; ++head, key_value += size)
+      reinterpret_cast<float*>(page + layout_.scales_at(half, head))[slot] = kernels::int8_kernels().quantize(
+          page + layout_.bytes_at(half, head) + slot * size, key_value, size);
+}
+
+std::pair<Tensor, Tensor> CachePages::gather(std::int64_t layer, const std::vector<std::int32_t>& pages,
+                                             std::int64_t length) const {
+  const Tensor index = ops::tensor(std::vector<std::int64_t>(pages.begin(), pages.end()));
+  Tensor read = pages_.select(1, layer).index_select(0, index);
+  if (in_int8()) read = widened(read);
+  const Tensor rows = read.transpose(0, 1).reshape({2, -1, shape_.width()});
+  return {rows[0].narrow(0, 0, length), rows[1].narrow(0, 0, length)};
+}
+
+// Converts int8 pages to [pages, 2, kRows, width] float32.
+Tensor CachePages::widened(const Tensor& pages) const {
+  const std::int64_t heads = shape_.heads, size = shape_.head_size;
+  const Tensor parts = pages.view({-1, 2, heads, layout_.head_bytes()});
+  const Tensor bytes = parts.narrow(3, 0, kRows * size).reshape({-1, 2, heads, kRows, size}),
+               scales = parts.narrow(3, kRows * size, kRows * 4).contiguous().view(kFloat);
+  return (bytes * scales.unsqueeze(4)).transpose(2, 3).reshape({-1, 2, kRows, shape_.width()});
+}
+
+void CachePages::describe(std::int64_t layer, kernels::KeyValueView& view) const {
+  view.page_stride = pages_.stride(0);
+  const std::int64_t first = layer * pages_.stride(1);
+  if (in_int8())
+    view.int8_pages = pages_.const_data<std::int8_t>() + first;
+  else
+    view.pages = pages_.const_data<float>() + first;
+  view.page_rows = kRows;
+  view.width = shape_.width();
+}
+
+}  // namespace attend

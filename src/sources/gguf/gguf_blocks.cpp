@@ -1,0 +1,282 @@
+// Decodes GGUF's blocks. Each block's arithmetic is that of the reference, product by product (CMake disables
+// fused operations for this file), so the numbers are the same to the last bit.
+#include "sources/gguf/gguf_blocks.h"
+
+#include "base/error.h"
+#include "base/parallel.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include <fmt/ranges.h>
+
+namespace attend {
+namespace {
+
+using Byte = std::uint8_t;
+
+float half_at(const Byte* from) {
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, from, sizeof bits);
+  return from_float16(bits);
+}
+
+constexpr unsigned low(Byte byte) {
+  return byte & 0xFU;
+}
+constexpr unsigned high(Byte byte) {
+  return byte >> 4;
+}
+// An integer minus its zero point, in signed arithmetic.
+constexpr float centred(unsigned value, int zero) {
+  return static_cast<float>(static_cast<int>(value) - zero);
+}
+
+constexpr std::size_t small = 32, large = 256;  // numbers in a block
+
+// scale, 32 integers
+void q8_0(const Byte* b, float* to) {
+  const float scale = half_at(b);
+  for (std::size_t i = 0; i < small; ++i)
+    to[i] = static_cast<float>(static_cast<std::int8_t>(b[2 + i])) * scale;
+}
+
+// scale, then the first 16 integers in the low halves of bytes and the others in the high ones
+void q4_0(const Byte* b, float* to) {
+  const float scale = half_at(b);
+  for (std::size_t i = 0; i < 16; ++i) {
+    to[i] = scale * centred(low(b[2 + i]), 8);
+    to[16 + i] = scale * centred(high(b[2 + i]), 8);
+  }
+}
+
+// scale, minimum, integers as above
+void q4_1(const Byte* b, float* to) {
+  const float scale = half_at(b), min = half_at(b + 2);
+  for (std::size_t i = 0; i < 16; ++i) {
+    to[i] = scale * static_cast<float>(low(b[4 + i])) + min;
+    to[16 + i] = scale * static_cast<float>(high(b[4 + i])) + min;
+  }
+}
+
+// The fifth bits of all 32 integers are in one word.
+unsigned fifth(const Byte* b, std::size_t i) {
+  return (b[i / 8] >> (i % 8) & 1U) << 4;
+}
+
+void q5_0(const Byte* b, float* to) {
+  const float scale = half_at(b);
+  for (std::size_t i = 0; i < 16; ++i) {
+    to[i] = scale * centred(low(b[6 + i]) | fifth(b + 2, i), 16);
+    to[16 + i] = scale * centred(high(b[6 + i]) | fifth(b + 2, 16 + i), 16);
+  }
+}
+
+void q5_1(const Byte* b, float* to) {
+  const float scale = half_at(b), min = half_at(b + 2);
+  for (std::size_t i = 0; i < 16; ++i) {
+    to[i] = scale * static_cast<float>(low(b[8 + i]) | fifth(b + 4, i)) + min;
+    to[16 + i] = scale * static_cast<float>(high(b[8 + i]) | fifth(b + 4, 16 + i)) + min;
+  }
+}
+
+struct ScaleAndLeast {
+  float scale, min;
+};
+
+// Scale and minimum of group 0 ... 7 of a block, 6 bits each. Those of the first four groups are the low six
+// bits of 4 + 4 bytes. Of the others, the low four bits are in 4 more bytes and the high two bits at the top
+// of the first eight.
+ScaleAndLeast group_of(const Byte* b, const Byte* packed, std::size_t group) {
+  unsigned scale = 0, min = 0;
+  if (group < 4) {
+    scale = packed[group] & 0x3FU;
+    min = packed[group + 4] & 0x3FU;
+  } else {
+    scale = low(packed[group + 4]) | (packed[group - 4] >> 2 & 0x30U);
+    min = high(packed[group + 4]) | (packed[group] >> 2 & 0x30U);
+  }
+  return {half_at(b) * static_cast<float>(scale), half_at(b + 2) * static_cast<float>(min)};
+}
+
+// scale of scales, scale of minimums, both for 8 groups, then 128 bytes: in each 32 bytes the low halves are
+// one group and the high halves the next
+void q4_k(const Byte* b, float* to) {
+  for (std::size_t group = 0; group < 8; ++group) {
+    const auto [scale, min] = group_of(b, b + 4, group);
+    const Byte* const from = b + 16 + group / 2 * 32;
+    for (std::size_t i = 0; i < 32; ++i)
+      to[group * 32 + i] = scale * static_cast<float>(group % 2 == 0 ? low(from[i]) : high(from[i])) - min;
+  }
+}
+
+// The same with 32 bytes of fifth bits before: bit g of byte i is that of number i in group g.
+void q5_k(const Byte* b, float* to) {
+  for (std::size_t group = 0; group < 8; ++group) {
+    const auto [scale, min] = group_of(b, b + 4, group);
+    const Byte *const top = b + 16, *const from = b + 48 + group / 2 * 32;
+    for (std::size_t i = 0; i < 32; ++i) {
+      const unsigned value = (group % 2 == 0 ? low(from[i]) : high(from[i])) | (top[i] >> group & 1U) << 4;
+      to[group * 32 + i] = scale * static_cast<float>(value) - min;
+    }
+  }
+}
+
+// 128 bytes of low halves, 64 of the bits above, 16 scales of 8 bits, their scale. In each half of the block,
+// the low halves of 64 bytes are the first 64 numbers, the high halves the next 64.
+void q6_k(const Byte* b, float* to) {
+  const float whole = half_at(b + 208);
+  for (std::size_t i = 0; i < large; ++i) {
+    const std::size_t half = i / 128, place = i % 128;
+    const Byte bits = b[half * 64 + place % 64], top = b[128 + half * 32 + place % 32];
+    const unsigned value = (place < 64 ? low(bits) : high(bits)) | (top >> (place / 32 * 2) & 3U) << 4;
+    const float scale = whole * static_cast<float>(static_cast<std::int8_t>(b[192 + i / 16]));
+    to[i] = scale * centred(value, 32);
+  }
+}
+
+// Two bits of number i: each half of a block has 32 bytes, whose lowest bits are the first 32 numbers.
+unsigned two_bits(const Byte* b, std::size_t i) {
+  return b[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3U;
+}
+
+// 16 scales and minimums of 4 bits each, 64 bytes of integers, the scale of scales and that of minimums
+void q2_k(const Byte* b, float* to) {
+  const float scales = half_at(b + 80), leasts = half_at(b + 82);
+  for (std::size_t i = 0; i < large; ++i) {
+    const Byte group = b[i / 16];
+    to[i] = scales * static_cast<float>(low(group)) * static_cast<float>(two_bits(b + 16, i)) -
+            leasts * static_cast<float>(high(group));
+  }
+}
+
+// 32 bytes of third bits (bit g of byte i is that of number i of 32), 64 bytes of the two bits below, 16
+// scales of 6 bits in 12 bytes, their scale. A third bit of 0 subtracts 4.
+void q3_k(const Byte* b, float* to) {
+  const Byte* const packed = b + 96;
+  const float whole = half_at(b + 108);
+  for (std::size_t i = 0; i < large; ++i) {
+    const std::size_t group = i / 16;
+    const unsigned below = group < 8 ? low(packed[group]) : high(packed[group - 8]),
+                   above = packed[8 + group % 4] >> (group / 4 * 2) & 3U, third = b[i % 32] >> (i / 32) & 1U;
+    to[i] = whole * centred(below | above << 4, 32) * centred(two_bits(b + 32, i), third == 0 ? 4 : 0);
+  }
+}
+
+// The values of four bits in formats whose steps grow with the distance from zero.
+constexpr float uneven[] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+
+// 16 bytes: 16 numbers in the low halves, then 16 in the high ones
+void look_up(const Byte* b, const float* values, float scale, float* to) {
+  for (std::size_t i = 0; i < 16; ++i) {
+    to[i] = scale * values[low(b[i])];
+    to[16 + i] = scale * values[high(b[i])];
+  }
+}
+
+void iq4_nl(const Byte* b, float* to) {
+  look_up(b + 2, uneven, half_at(b), to);
+}
+
+// scale of scales, the high two bits of 8 scales, their low four, integers
+void iq4_xs(const Byte* b, float* to) {
+  const float whole = half_at(b);
+  const unsigned above = b[2] | static_cast<unsigned>(b[3]) << 8;
+  for (std::size_t group = 0; group < 8; ++group) {
+    const Byte pair = b[4 + group / 2];
+    const unsigned scale = (group % 2 == 0 ? low(pair) : high(pair)) | (above >> (2 * group) & 3U) << 4;
+    look_up(b + 8 + 16 * group, uneven, whole * centred(scale, 32), to + 32 * group);
+  }
+}
+
+// A power of two, then numbers with two bits of exponent and one of mantissa, doubled.
+void mxfp4(const Byte* b, float* to) {
+  constexpr float values[] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+  const std::uint32_t bits = b[0] < 2 ? 0x00200000U << b[0] : (b[0] - 1U) << 23;
+  look_up(b + 1, values, std::bit_cast<float>(bits), to);
+}
+
+template <void (*block)(const Byte*, float*), std::size_t bytes, std::size_t count>
+void each(const std::byte* from, std::size_t blocks, float* to) {
+  for (std::size_t i = 0; i < blocks; ++i)
+    block(reinterpret_cast<const Byte*>(from) + i * bytes, to + i * count);
+}
+
+template <void (*block)(const Byte*, float*), std::size_t bytes, std::size_t count>
+constexpr BlockType coded(std::uint32_t number, std::string_view name) {
+  return {number, name, count, bytes, {}, each<block, bytes, count>};
+}
+
+template <class Number, float (*widen)(Number)>
+void each_plain(const std::byte* from, std::size_t count, float* to) {
+  for (std::size_t i = 0; i < count; ++i) {
+    Number number;
+    std::memcpy(&number, from + i * sizeof number, sizeof number);
+    to[i] = widen(number);
+  }
+}
+
+float as_it_is(float number) {
+  return number;
+}
+float from_bfloat16(std::uint16_t bits) {
+  return std::bit_cast<float>(std::uint32_t{bits} << 16);
+}
+float from_double(double number) {
+  return static_cast<float>(number);
+}
+
+constexpr BlockType types[] = {
+    {0, "F32", 1, 4, DType::f32, each_plain<float, as_it_is>},
+    {1, "F16", 1, 2, DType::f16, each_plain<std::uint16_t, from_float16>},
+    {30, "BF16", 1, 2, DType::bf16, each_plain<std::uint16_t, from_bfloat16>},
+    {28, "F64", 1, 8, DType::f64, each_plain<double, from_double>},
+    coded<q8_0, 34, small>(8, "Q8_0"),
+    coded<q4_0, 18, small>(2, "Q4_0"),
+    coded<q4_1, 20, small>(3, "Q4_1"),
+    coded<q5_0, 22, small>(6, "Q5_0"),
+    coded<q5_1, 24, small>(7, "Q5_1"),
+    coded<q4_k, 144, large>(12, "Q4_K"),
+    coded<q5_k, 176, large>(13, "Q5_K"),
+    coded<q6_k, 210, large>(14, "Q6_K"),
+    coded<q2_k, 84, large>(10, "Q2_K"),
+    coded<q3_k, 110, large>(11, "Q3_K"),
+    coded<iq4_nl, 18, small>(20, "IQ4_NL"),
+    coded<iq4_xs, 136, large>(23, "IQ4_XS"),
+    coded<mxfp4, 17, small>(39, "MXFP4"),
+};
+
+}  // namespace
+
+float from_float16(std::uint16_t bits) {
+  const std::uint32_t sign = (bits & 0x8000U) << 16, magnitude = bits & 0x7FFFU;
+  constexpr std::uint32_t infinity = 0x7C00, min_normal = 0x400;
+  if (magnitude >= infinity) return std::bit_cast<float>(sign | 0x7F800000U | (magnitude & 0x3FFU) << 13);
+  if (magnitude >= min_normal) return std::bit_cast<float>(sign | ((magnitude << 13) + (112U << 23)));
+  const float tiny = static_cast<float>(magnitude) * 0x1p-24F;  // a subnormal number, exactly
+  return sign == 0 ? tiny : -tiny;
+}
+
+const BlockType* find_block_type(std::uint32_t number) {
+  const auto found = std::ranges::find(types, number, &BlockType::number);
+  return found == std::end(types) ? nullptr : found;
+}
+
+std::string block_type_names() {
+  std::vector<std::string_view> names;
+  for (const BlockType& type : types) names.push_back(type.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void decode_blocks(const BlockType& type, std::span<const std::byte> from, std::span<float> to) {
+  const std::size_t blocks = from.size() / type.bytes;
+  if (from.size() % type.bytes != 0 || to.size() != blocks * type.count)
+    fail("{} bytes of {} do not hold {} numbers", from.size(), type.name, to.size());
+  parallel_for(blocks, (1 << 16) / type.count, [&](std::size_t begin, std::size_t end) {
+    type.decode(from.data() + begin * type.bytes, end - begin, to.data() + begin * type.count);
+  });
+}
+
+}  // namespace attend

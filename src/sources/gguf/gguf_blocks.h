@@ -1,0 +1,36 @@
+// GGUF's tensor types: blocks of 32 or 256 small integers with their own scales, as ggml-quants.c and the
+// Python package gguf (quants.py) define them.
+#pragma once
+
+#include "formats/tensors/tensor_file.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace attend {
+
+struct BlockType {
+  std::uint32_t number = 0;         // in the file
+  std::string_view name;            // "Q4_K"
+  std::size_t count = 1;            // numbers of a block
+  std::size_t bytes = 0;            // of a block
+  std::optional<DType> plain = {};  // the type for which the numbers need no decoding
+  // Decodes `blocks` blocks to float32.
+  void (*decode)(const std::byte* from, std::size_t blocks, float* to) = nullptr;
+};
+
+// Null: unknown type.
+const BlockType* find_block_type(std::uint32_t number);
+std::string block_type_names();  // of all types, for errors
+
+// Decodes all blocks, on all cores; `to` has as many numbers as they hold.
+void decode_blocks(const BlockType& type, std::span<const std::byte> from, std::span<float> to);
+
+// The float32 of the same value.
+float from_float16(std::uint16_t bits);
+
+}  // namespace attend
