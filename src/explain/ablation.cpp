@@ -81,7 +81,7 @@ Ablation ablate(const ModelPath& path, const AblationOptions& options) {
   Transformer network = measured.model().network();
   const std::vector<Score> whole = measured.measure();
   Ablation result{.task = measured.objective(), .loss = find_score(whole, "loss"), .layers = {}};
-  if (const std::string telling = measured.telling_score(); telling != "loss") {
+  if (const std::string telling = measured.main_score(); telling != "loss") {
     result.figure = telling;
     result.value = find_score(whole, telling);
   }

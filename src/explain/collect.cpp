@@ -228,7 +228,7 @@ class Collector {
 
   void keep_attention(const char* name, std::size_t queries, std::size_t keys, const StackSpec& stack,
                       std::vector<std::vector<Tensor>>& weights,
-                      std::vector<std::vector<FormedScores>>& scores) {
+                      std::vector<std::vector<ScoreTerms>>& scores) {
     ExplainedAttention attention{.name = name, .queries = queries, .keys = keys};
     const bool cross = attention.name == "cross";
     const AttentionSpec& first =

@@ -50,7 +50,7 @@ Json describe(const ExplainedSide& side, const PutTensor& put) {
 }
 
 // How often each key is counted; 0 for a hidden key. [Lq, Lk] bytes.
-Tensor count_keys(const FormedScores& formed) {
+Tensor count_keys(const ScoreTerms& formed) {
   const Tensor seen = formed.penalty.gt(-1e29).to(kByte);
   return formed.copies.defined() ? seen * formed.copies.to(kByte) : seen;
 }
@@ -71,7 +71,7 @@ Json describe(const ExplainedAttention::Layer& layer, const std::string& name, c
   Json json{{"number", layer.number},
             {"weights", put(prefix + "weights", layer.weights, NumberUse::weights)},
             {"statistics", describe(layer.statistics)}};
-  const FormedScores& formed = layer.scores;
+  const ScoreTerms& formed = layer.scores;
   if (!formed.query.defined()) return json;
   json["scale"] = formed.scale;
   json["query"] = put(prefix + "query", formed.query, NumberUse::numbers);

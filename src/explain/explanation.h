@@ -65,7 +65,7 @@ struct ExplainedAttention {
   struct Layer {
     std::int64_t number = 0;  // index among all of the stack, from 0
     Tensor weights;           // [heads, Lq, Lk]
-    FormedScores scores;
+    ScoreTerms scores;
     HeadStatistics statistics = {};
   };
   std::vector<Layer> layers = {};

@@ -6,7 +6,7 @@ namespace attend {
 
 void fold_memory(ExplainedAttention::Layer& layer, std::int64_t count) {
   if (count == 0) return;
-  FormedScores& formed = layer.scores;
+  ScoreTerms& formed = layer.scores;
   const auto rest = [&](const Tensor& t, std::int64_t dim) {
     return t.narrow(dim, count, t.size(dim) - count);
   };

@@ -142,7 +142,7 @@ class Drawing {
   }
 
   std::string neuron() const {
-    const FormedScores& formed = layer_.scores;
+    const ScoreTerms& formed = layer_.scores;
     const std::int64_t head = heads_.front(), query = options_.token.value_or(0),
                        keys = layer_.weights.size(2);
     constexpr double row = 22, left = 120, strip = 150;

@@ -37,7 +37,7 @@ struct ContinuousBatch::Job {
   }
   std::int64_t pages(const Decoder& decoder, std::int64_t new_tokens) const {
     const auto behind = [&](const Prompt& prompt, std::size_t length) {
-      return decoder.pages_at_most(prompt, static_cast<std::int64_t>(length) + new_tokens, texts);
+      return decoder.max_pages_of(prompt, static_cast<std::int64_t>(length) + new_tokens, texts);
     };
     return behind(request.prompt, first.size()) +
            (negative.empty() ? 0 : behind({negative, {}, {}}, negative.size()));

@@ -38,10 +38,10 @@ void ContinuousBatch::close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
   }
-  take_news();
+  take_changes();
   for (Jobs* jobs : {&running_, &waiting_})
     while (!jobs->empty()) cancel_now(jobs->extract(jobs->begin()));
-  tell_ends();
+  report_ends();
 }
 
 void ContinuousBatch::run(const std::stop_token& stop) {
@@ -55,7 +55,7 @@ void ContinuousBatch::run(const std::stop_token& stop) {
 // Requests move between the maps as nodes, so only the parts that compute need memory and can fail.
 bool ContinuousBatch::step() {
   const Unrecorded inference;
-  take_news();
+  take_changes();
   expire();
   admit();
   try {
@@ -65,12 +65,12 @@ bool ContinuousBatch::step() {
       if (!job->result.error) job->fail_with_current_exception();
   }
   retire();
-  tell_ends();
+  report_ends();
   const std::lock_guard lock(mutex_);
   return !running_.empty() || !waiting_.empty() || !submitted_.empty();
 }
 
-void ContinuousBatch::take_news() {
+void ContinuousBatch::take_changes() {
   std::vector<Ticket> cancelled;
   {
     const std::lock_guard lock(mutex_);
@@ -189,7 +189,7 @@ void ContinuousBatch::begin(Job& job, Decoder::Sequence sequence) {
   if (!job.negative.empty())
     decoder_->guide(sequence, job.config().guidance_scale, job.negative, job.request.prompt.adapter);
   if (assistant_)
-    request.guesser = assistant_->guesser(job.request.prompt, job.config().num_assistant_tokens);
+    request.draft_source = assistant_->draft_source(job.request.prompt, job.config().num_assistant_tokens);
   if (job.request.on_token) {
     job.made.assign(static_cast<std::size_t>(job.texts), 0);
     job.sent.resize(job.made.size(), 0);
@@ -310,7 +310,7 @@ void ContinuousBatch::pass(std::span<const Decoder::Feed> feeds) {
   parallel_ranges(count, scores.numel() / count, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       each(static_cast<std::size_t>(i), [&](Job& job) {
-        if (job.is_late(now)) job.search->hurry();
+        if (job.is_late(now)) job.search->set_out_of_time();
         job.search->choose(data + job.first_row * vocabulary, vocabulary);
       });
   });
@@ -349,7 +349,7 @@ void ContinuousBatch::retire() {
 }
 
 // Without the lock, because callbacks submit and cancel. Each request is removed before its callback runs.
-void ContinuousBatch::tell_ends() {
+void ContinuousBatch::report_ends() {
   while (!gone_.empty()) {
     const std::unique_ptr<Job> job = std::move(gone_.extract(gone_.begin()).mapped());
     if (!job->request.on_end) continue;

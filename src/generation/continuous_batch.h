@@ -112,14 +112,14 @@ class ContinuousBatch {
   using Jobs = std::map<Ticket, std::unique_ptr<Job>>;  // in the order of arrival
 
   // The parts of a step.
-  void take_news();
+  void take_changes();
   void expire();
   void admit();
   std::vector<Decoder::Feed> collect_feeds();  // for which there is room
   std::int64_t feed(Job& job, std::vector<Decoder::Feed>& feeds, std::int64_t& prompt_tokens) const;
   void pass(std::span<const Decoder::Feed> feeds);
   void retire();
-  void tell_ends();
+  void report_ends();
 
   std::int64_t free_pages() const;
   std::vector<Job*> active() const;  // the running requests that have not failed

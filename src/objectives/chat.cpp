@@ -49,7 +49,7 @@ const ObjectiveKind kChat = {
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {
       return std::make_unique<Chat>(setting);
     },
-    .accompany = write_chat_template,
+    .write_extra_files = write_chat_template,
 };
 
 }  // namespace attend

@@ -168,7 +168,7 @@ const ObjectiveKind kPairs = {
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {
       return std::make_unique<Pairs>(setting);
     },
-    .accompany = write_pooling,
+    .write_extra_files = write_pooling,
 };
 
 }  // namespace attend

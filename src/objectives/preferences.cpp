@@ -218,7 +218,7 @@ const ObjectiveKind kPreferences = {
       return std::make_unique<Preferences>(setting);
     },
     .join = add_reference,
-    .accompany = write_chat_template,
+    .write_extra_files = write_chat_template,
 };
 
 }  // namespace attend

@@ -131,7 +131,7 @@ const ObjectiveKind kScoredPairs = {
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {
       return std::make_unique<ScoredPairs>(setting);
     },
-    .accompany = write_pooling,
+    .write_extra_files = write_pooling,
 };
 
 }  // namespace attend

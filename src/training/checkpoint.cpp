@@ -16,7 +16,7 @@ constexpr const char* kWhole = "training.json";  // written last: a checkpoint w
 
 }  // namespace
 
-std::string to_text(const Progression& at) {
+std::string to_text(const RunPosition& at) {
   Json standing = {{"step", at.step},           {"epoch", at.place.epoch}, {"batch", at.place.batch},
                    {"seconds", at.seconds},     {"tokens", at.tokens},     {"best", at.best},
                    {"best_step", at.best_step}, {"worse", at.worse},       {"validated", at.validated}};
@@ -28,21 +28,21 @@ std::string to_text(const Progression& at) {
   return standing.dump(2) + "\n";
 }
 
-Progression read_progression(const std::string& text, const std::string& source) {
+RunPosition read_run_position(const std::string& text, const std::string& source) {
   const Fields standing(parse_json(text, source), source);
-  constexpr std::int64_t kMost = std::int64_t{1} << 62;
-  Progression at;
-  at.step = standing.integer({"step"}, {}, 0, kMost);
-  at.place.epoch = standing.integer({"epoch"}, {}, 0, kMost);
-  at.place.batch = standing.integer({"batch"}, {}, 0, kMost);
+  constexpr std::int64_t kMax = std::int64_t{1} << 62;
+  RunPosition at;
+  at.step = standing.integer({"step"}, {}, 0, kMax);
+  at.place.epoch = standing.integer({"epoch"}, {}, 0, kMax);
+  at.place.batch = standing.integer({"batch"}, {}, 0, kMax);
   at.seconds = standing.number({"seconds"});
-  at.tokens = standing.integer({"tokens"}, {}, 0, kMost);
+  at.tokens = standing.integer({"tokens"}, {}, 0, kMax);
   at.best = standing.maybe_number({"best"}).value_or(std::numeric_limits<double>::quiet_NaN());
-  at.best_step = standing.integer({"best_step"}, {}, 0, kMost);
-  at.worse = standing.integer({"worse"}, {}, 0, kMost);
+  at.best_step = standing.integer({"best_step"}, {}, 0, kMax);
+  at.worse = standing.integer({"worse"}, {}, 0, kMax);
   at.validated = standing.integers({"validated"});
   at.plateau = {standing.number({"plateau_factor"}, 1.0), standing.maybe_number({"plateau_best"}),
-                standing.integer({"plateau_worse"}, 0, 0, kMost)};
+                standing.integer({"plateau_worse"}, 0, 0, kMax)};
   return at;
 }
 
@@ -77,7 +77,7 @@ std::optional<fs::path> Checkpoints::newest() const {
   return found.empty() ? std::nullopt : std::optional(found.back());
 }
 
-void Checkpoints::save(const Trainee& trainee, const TrainingState& state, const Progression& at) const {
+void Checkpoints::save(const Trainee& trainee, const TrainingState& state, const RunPosition& at) const {
   const fs::path target = of_step(at.step), unfinished = target.string() + ".unfinished";
   fs::remove_all(unfinished);
   trainee.save(unfinished);
@@ -99,7 +99,7 @@ void Checkpoints::clean() const {
   for (const fs::path& path : left) fs::remove_all(path);
 }
 
-void Checkpoints::prune(std::size_t keep, const Progression& at) const {
+void Checkpoints::prune(std::size_t keep, const RunPosition& at) const {
   const std::vector<fs::path> found = all();
   const std::set<std::int64_t> validated(at.validated.begin(), at.validated.end());
   std::size_t regular = 0;
@@ -114,8 +114,8 @@ void Checkpoints::prune(std::size_t keep, const Progression& at) const {
   }
 }
 
-Progression Checkpoints::restore(const fs::path& checkpoint, Trainee& trainee, TrainingState& state) {
-  const Progression at = read_progression(read_file(checkpoint / kWhole), (checkpoint / kWhole).string());
+RunPosition Checkpoints::restore(const fs::path& checkpoint, Trainee& trainee, TrainingState& state) {
+  const RunPosition at = read_run_position(read_file(checkpoint / kWhole), (checkpoint / kWhole).string());
   trainee.load_weights(checkpoint);
   state = read_tensors(checkpoint / "optimizer.safetensors");
   const fs::path carried = checkpoint / "carried.safetensors";

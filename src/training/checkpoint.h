@@ -15,7 +15,7 @@
 namespace attend {
 
 // The position of a run.
-struct Progression {
+struct RunPosition {
   std::int64_t step = 0;  // steps done
   DataPlace place;
   double seconds = 0;          // spent so far
@@ -30,23 +30,23 @@ struct Progression {
 // A checkpoint's other tensors, by name: of the optimizer, of averages.
 using TrainingState = std::map<std::string, Tensor>;
 
-std::string to_text(const Progression& at);  // JSON
+std::string to_text(const RunPosition& at);  // JSON
 // Errors name `source`.
-Progression read_progression(const std::string& text, const std::string& source);
+RunPosition read_run_position(const std::string& text, const std::string& source);
 
 class Checkpoints {
  public:
   explicit Checkpoints(std::filesystem::path output) : output_(std::move(output)) {}
 
-  void save(const Trainee& trainee, const TrainingState& state, const Progression& at) const;
+  void save(const Trainee& trainee, const TrainingState& state, const RunPosition& at) const;
   // Removes unfinished checkpoints of a killed run.
   void clean() const;
   // Removes all but the newest one, the best one, and the newest `keep` of the validated ones.
-  void prune(std::size_t keep, const Progression& at) const;
+  void prune(std::size_t keep, const RunPosition& at) const;
   // The newest complete checkpoint; none if there is none.
   std::optional<std::filesystem::path> newest() const;
   // Restores the weights and the carried state of the trainee.
-  static Progression restore(const std::filesystem::path& checkpoint, Trainee& trainee, TrainingState& state);
+  static RunPosition restore(const std::filesystem::path& checkpoint, Trainee& trainee, TrainingState& state);
 
   // All complete checkpoints, the oldest first.
   std::vector<std::filesystem::path> all() const;

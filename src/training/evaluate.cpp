@@ -158,7 +158,7 @@ std::vector<std::string> score_names(const Objective& objective) {
   return names;
 }
 
-std::string telling_score(const Objective& objective) {
+std::string main_score(const Objective& objective) {
   const std::unique_ptr<Meter> meter = objective.meter();
   return meter ? meter->scores().front().name : "loss";
 }

@@ -25,6 +25,6 @@ std::vector<Score> share_scores(const std::vector<Score>& scores, Ranks& ranks);
 // The names of all of these.
 std::vector<std::string> score_names(const Objective& objective);
 // The default metric to select the best checkpoint.
-std::string telling_score(const Objective& objective);
+std::string main_score(const Objective& objective);
 
 }  // namespace attend

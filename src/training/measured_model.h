@@ -18,7 +18,7 @@ class MeasuredModel {
   const PretrainedModel& model() const;
   const std::string& objective() const;  // by name
   std::vector<Score> measure(const ScoreListener& listener = {}) const;
-  std::string telling_score() const;  // the default metric for comparisons
+  std::string main_score() const;  // the default metric for comparisons
 
  private:
   friend std::vector<std::pair<std::string, double>> evaluate(const Recipe& recipe);

@@ -248,11 +248,11 @@ TrainingEnd train_together(const Recipe& given, const std::function<bool()>& sto
 
   TrainingHooks hooks;
   hooks.stop = stop;
-  hooks.accompany = [&](const std::filesystem::path& output) {
+  hooks.write_extra_files = [&](const std::filesystem::path& output) {
     const std::filesystem::path own = ModelDirectory(recipe.model).path();
     copy_companions(own, output);
     if (!recipe.generator.empty()) copy_companions(own, output / "generator");
-    if (shop.kind.accompany != nullptr) shop.kind.accompany(setting, output);
+    if (shop.kind.write_extra_files != nullptr) shop.kind.write_extra_files(setting, output);
   };
   if (measures_translations(recipe)) hooks.measure = greedy_translation(recipe, shop.tokenizers, ranks);
   hooks.sample = make_sampler(recipe, shop.spec, shop.tokenizers, held_out.get());
@@ -347,8 +347,8 @@ std::vector<Score> MeasuredModel::measure(const ScoreListener& listener) const {
                           listener);
 }
 
-std::string MeasuredModel::telling_score() const {
-  return attend::telling_score(*parts_->objective);
+std::string MeasuredModel::main_score() const {
+  return attend::main_score(*parts_->objective);
 }
 
 std::vector<std::pair<std::string, double>> evaluate(const Recipe& recipe) {

@@ -109,7 +109,7 @@ class Run {
     if (!newest) {
       if (options_.resume)
         warn("--resume: there is no run in {} to continue; starting a new one", options_.output.string());
-      if (hooks_.accompany) hooks_.accompany(options_.output);
+      if (hooks_.write_extra_files) hooks_.write_extra_files(options_.output);
       return;
     }
     at_ = Checkpoints::restore(*newest, trainee_, restored_);
@@ -118,8 +118,8 @@ class Run {
 
   // All processes begin at the first one's position.
   void share_start() {
-    at_ = read_progression(ranks_.broadcast(ranks_.first() ? to_text(at_) : std::string()),
-                           "the first process");
+    at_ = read_run_position(ranks_.broadcast(ranks_.first() ? to_text(at_) : std::string()),
+                            "the first process");
     hand_out(ranks_, trainee_.weights());
     if (at_.step > 0) {
       optimizer_->restore(restored_, at_.step);
@@ -241,7 +241,7 @@ class Run {
 
   void save() {
     ranks_.at(fmt::format("the checkpoint of step {}", at_.step));
-    Progression at = at_;
+    RunPosition at = at_;
     at.seconds = seconds();
     TrainingState state = optimizer_->state();
     if (meetings_) meetings_->share_state(state);
@@ -263,9 +263,9 @@ class Run {
     return scores;
   }
 
-  const Score& telling(const std::vector<Score>& scores) const {
+  const Score& main_of(const std::vector<Score>& scores) const {
     if (options_.best.empty() && hooks_.measure) return scores.front();
-    const std::string name = options_.best.empty() ? telling_score(*held_out_) : options_.best;
+    const std::string name = options_.best.empty() ? main_score(*held_out_) : options_.best;
     std::vector<std::string> names;
     for (const Score& score : scores) {
       if (score.name == name) return score;
@@ -302,7 +302,7 @@ class Run {
       }
       if (log_) log_->write(at_.step, values);
       inform("step {}: validation {}", at_.step, last_scores_);
-      const Score& score = telling(scores);
+      const Score& score = main_of(scores);
       figure_ = score.name;
       const bool better =
           at_.best_step == 0 || (score.higher_is_better ? score.value > at_.best : score.value < at_.best);
@@ -326,7 +326,7 @@ class Run {
     if (options_.average <= 1 || (held_out_ == nullptr && !hooks_.measure)) return;
     average_.reset();
     hand_out(ranks_, trainee_.weights());
-    const Score score = telling(validate());
+    const Score score = main_of(validate());
     inform("the mean of {} checkpoints: validation {} {:.4g}",
            std::min(at_.validated.size(), static_cast<std::size_t>(options_.average)), score.name,
            score.value);
@@ -366,7 +366,7 @@ class Run {
   std::optional<Meetings> meetings_;      // instead, with local steps
   std::optional<WeightAverage> average_;
   Checkpoints checkpoints_;
-  Progression at_;
+  RunPosition at_;
   TrainingState restored_;         // of a checkpoint, until all processes have it
   std::optional<MetricsLog> log_;  // only on the first process
   std::optional<SampleLog> samples_;

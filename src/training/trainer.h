@@ -61,7 +61,7 @@ struct TrainingHooks {
   // checkpoint.
   std::function<std::vector<Score>(Trainee&)> measure = {};
   // Writes the auxiliary files of the result: tokenizer, preprocessor. Called before the first step.
-  std::function<void(const std::filesystem::path&)> accompany = {};
+  std::function<void(const std::filesystem::path&)> write_extra_files = {};
   // The model's outputs for a few held-out examples, for people to read.
   std::function<std::vector<Sample>(Trainee&)> sample = {};
 };

@@ -24,7 +24,7 @@ Explanation small() {
   all.sides.push_back(side);
   ExplainedAttention attention{.name = "self"};
   const Tensor query = ops::arange(24, kFloat).view({2, 3, 4}) / 10;
-  FormedScores formed{
+  ScoreTerms formed{
       .query = query, .key = query.flip(1), .value = query, .scale = 0.5, .penalty = ops::zeros({3, 3})};
   const Tensor weights = ops::softmax(ops::matmul(formed.query, formed.key.transpose(1, 2)) * 0.5, -1);
   attention.layers.push_back({0, weights, formed});
@@ -106,7 +106,7 @@ TEST(ExplainDocument, TensorsHoldWhatJsonSays) {
 
 TEST(Explain, MemoryBecomesOneKey) {
   ExplainedAttention::Layer layer = small().attentions[0].layers[0];
-  FormedScores before = layer.scores;
+  ScoreTerms before = layer.scores;
   before.added.push_back({"distance", ops::arange(18, kFloat).view({2, 3, 3}) / 7});
   layer.scores = before;
   layer.weights = ops::softmax(

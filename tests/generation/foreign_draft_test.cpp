@@ -67,11 +67,11 @@ TEST(ForeignDraft, DraftTokensAreTranslated) {
       ForeignDraft draft(5, decoder, config, own, other, {});
       std::vector<std::int64_t> text = prompt;
       for (std::size_t i = 0; i + 5 <= said.size(); ++i) {
-        EXPECT_EQ(draft.guess(text, 5), std::vector(said.begin() + i, said.begin() + i + 5));
+        EXPECT_EQ(draft.propose(text, 5), std::vector(said.begin() + i, said.begin() + i + 5));
         text.push_back(said[i]);
       }
       text = {7};  // the cached tokens are no longer usable
-      EXPECT_EQ(draft.guess(text, 1).size(), 1u);
+      EXPECT_EQ(draft.propose(text, 1).size(), 1u);
     }
     EXPECT_EQ(decoder.cache().pages_in_use(), 0);
   }

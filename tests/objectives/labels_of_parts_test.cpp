@@ -163,7 +163,7 @@ TEST_F(LabelsOfParts, ATagCountsOnAWordsFirstPiece) {
     EXPECT_EQ(values(batch.labels), (std::vector<std::int64_t>{no, 3, 5, no, 4, no, no, 1, 0, no, 2, no}));
     EXPECT_EQ(batch.counts, std::vector<std::int64_t>{6});
     expect_equal_sums(objective, trainee);
-    EXPECT_EQ(telling_score(objective), "accuracy");
+    EXPECT_EQ(main_score(objective), "accuracy");
   });
   with(
       kTokenClassification, "train.txt", text,
@@ -173,7 +173,7 @@ TEST_F(LabelsOfParts, ATagCountsOnAWordsFirstPiece) {
       },
       4);
   with(kTokenClassification, "train.txt", "it B-PER\nrains O\n",
-       [](const Objective& objective, Trainee&) { EXPECT_EQ(telling_score(objective), "f1"); });
+       [](const Objective& objective, Trainee&) { EXPECT_EQ(main_score(objective), "f1"); });
 }
 
 TEST_F(LabelsOfParts, ChoicesOfAQuestionAreAGroup) {
@@ -277,7 +277,7 @@ TEST_F(LabelsOfParts, BothEndsOfAnAnswerAreTerms) {
         const std::vector<Score> scores = evaluate(trainee, objective, {1000, 0});
         EXPECT_EQ(scores[0].name, "loss");
         EXPECT_NEAR(scores[0].value, (scores[1].value + scores[2].value) / 2, 1e-6);
-        EXPECT_EQ(telling_score(objective), "f1");
+        EXPECT_EQ(main_score(objective), "f1");
       },
       14);
 }

@@ -114,7 +114,7 @@ TEST(Pairs, APlainDirectoryBecomesOneOfSentenceTransformers) {
   setting.recipe.max_length = 20;
   const std::filesystem::path output = setting.directory.path() / "out";
   setting.directory.file("out/config.json", "{}");
-  kPairs.accompany(setting.setting(), output);
+  kPairs.write_extra_files(setting.setting(), output);
   const auto pooling = ModelDirectory(output).sentence_pooling();
   ASSERT_TRUE(pooling);
   EXPECT_EQ(pooling->mode, SentencePooling::Mode::mean);
@@ -122,7 +122,7 @@ TEST(Pairs, APlainDirectoryBecomesOneOfSentenceTransformers) {
   // The model directory's own file is kept.
   const std::string own = "{\"own\": 1}";
   setting.directory.file("out/modules.json", own);
-  kPairs.accompany(setting.setting(), output);
+  kPairs.write_extra_files(setting.setting(), output);
   EXPECT_EQ(read_file(output / "modules.json"), own);
 }
 

@@ -48,7 +48,7 @@ TEST(Pipe, ReportsTheError) {
   ASSERT_TRUE(part.error);
   EXPECT_EQ(error_of([&] { std::rethrow_exception(part.error); }), "no such token");
   broken.put("half a");
-  broken.break_off();
+  broken.cut_off();
   Pipe::State end{};
   EXPECT_EQ(all_of(broken, end), "half a");
   EXPECT_EQ(end, Pipe::State::broken);
@@ -57,7 +57,7 @@ TEST(Pipe, ReportsTheError) {
 TEST(Pipe, NotifiesTheWriterOnceOfADisconnect) {
   Pipe pipe;
   int told = 0;
-  pipe.on_gone([&] { ++told; });
+  pipe.on_disconnect([&] { ++told; });
   pipe.gone();
   pipe.gone();
   EXPECT_EQ(told, 1);

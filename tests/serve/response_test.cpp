@@ -48,9 +48,9 @@ TEST(Response, ReasoningIsAnItemOfItsOwn) {
 }
 
 TEST(Response, ReasoningIsStreamedBeforeTheMessage) {
-  Wishes wishes;
-  wishes.stream = true;
-  Response response("m", Fields({{"input", "a"}}, "it"), wishes);
+  RequestSettings requested;
+  requested.stream = true;
+  Response response("m", Fields({{"input", "a"}}, "it"), requested);
   const std::vector<std::pair<std::string, std::string>> tokens = {
       {"", "so "}, {"", "it is"}, {"a ", ""}, {"do", ""}};
   for (const auto& [more, reasoning] : tokens) {

@@ -80,7 +80,7 @@ class TrainerTest : public testing::Test {
     Counting objective;
     TrainingHooks hooks;
     if (!companions.empty())
-      hooks.accompany = [&](const fs::path& output) { copy_companions(companions, output); };
+      hooks.write_extra_files = [&](const fs::path& output) { copy_companions(companions, output); };
     EXPECT_EQ(train(trainee, objective, &objective, o, hooks), TrainingEnd::finished);
   }
   static void expect_equal_weights(const fs::path& a, const fs::path& b) {

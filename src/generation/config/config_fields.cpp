@@ -11,7 +11,7 @@
 namespace attend {
 namespace {
 
-constexpr std::int64_t kMost = std::int64_t{1} << 31;
+constexpr std::int64_t kMax = std::int64_t{1} << 31;
 
 // Unsupported fields that change the result, with the value at which they have no effect (null never has an
 // effect).
@@ -61,10 +61,10 @@ class Reader {
   const std::set<std::string_view>& known() const { return known_; }
 
   void integer(std::string_view name, std::int64_t& to, std::int64_t otherwise, std::int64_t least) {
-    if (given(name)) to = fields_.integer({name}, otherwise, least, kMost);
+    if (given(name)) to = fields_.integer({name}, otherwise, least, kMax);
   }
   void integer(std::string_view name, std::optional<std::int64_t>& to, std::int64_t least) {
-    if (given(name)) to = fields_.maybe_integer({name}, least, kMost);
+    if (given(name)) to = fields_.maybe_integer({name}, least, kMax);
   }
   void integers(std::string_view name, std::vector<std::int64_t>& to) {
     if (given(name)) to = fields_.integers({name});
@@ -164,7 +164,7 @@ std::optional<std::optional<ExponentialDecay>> make_decay(const Json& value) {
       value.is_array() && value.size() == 2 && value[0].is_number_integer() && value[1].is_number();
   if (!valid) return {};
   const ExponentialDecay decay{value[0].get<std::int64_t>(), value[1].get<double>()};
-  if (!(decay.factor > 0) || std::abs(decay.start) > kMost) return {};
+  if (!(decay.factor > 0) || std::abs(decay.start) > kMax) return {};
   return decay;
 }
 

@@ -34,7 +34,7 @@ void Assistant::check(const Prompt& prompt) const {
   if (!is_foreign()) decoder_.check(prompt);
 }
 
-std::unique_ptr<Guesser> Assistant::guesser(const Prompt& prompt, std::int64_t max) {
+std::unique_ptr<DraftSource> Assistant::draft_source(const Prompt& prompt, std::int64_t max) {
   if (!is_foreign()) return std::make_unique<DraftModel>(max, decoder_, prompt);
   return std::make_unique<ForeignDraft>(max, decoder_, config_, *options_.tokenizers,
                                         *options_.assistant_tokenizers, prompt);

@@ -22,7 +22,7 @@ class Assistant {
   // An Error for a prompt that it cannot read.
   void check(const Prompt& prompt) const;
   // Proposes at most `max` tokens at a time.
-  std::unique_ptr<Guesser> guesser(const Prompt& prompt, std::int64_t max);
+  std::unique_ptr<DraftSource> draft_source(const Prompt& prompt, std::int64_t max);
 
  private:
   bool is_foreign() const { return options_.assistant_tokenizers != nullptr; }

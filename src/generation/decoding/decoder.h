@@ -72,8 +72,8 @@ class Decoder {
   virtual std::int64_t pages_in_use() const { return 0; }
   // The most pages that `texts` texts after a prompt can use, with `tokens` decoder tokens each, including
   // the prompt. Does not depend on other texts; callable from any thread.
-  virtual std::int64_t pages_at_most(const Prompt& /*prompt*/, std::int64_t /*tokens*/,
-                                     std::int64_t /*texts*/) const {
+  virtual std::int64_t max_pages_of(const Prompt& /*prompt*/, std::int64_t /*tokens*/,
+                                    std::int64_t /*texts*/) const {
     return 0;
   }
   // How many of them other texts already use, because they have the same prefix.

@@ -28,7 +28,7 @@ void drop_broken_end(std::string& text) {
 
 ForeignDraft::ForeignDraft(std::int64_t max, PagedDecoder& decoder, const GenerationConfig& config,
                            const TokenizerPair& own, const TokenizerPair& foreign, const Prompt& prompt)
-    : Guesser(max), decoder_(&decoder), config_(&config), own_(&own), foreign_(&foreign) {
+    : DraftSource(max), decoder_(&decoder), config_(&config), own_(&own), foreign_(&foreign) {
   if (decoder.has_encoder()) {
     prompt_.ids = ids_of(*foreign.source, text_of(*own.source, prompt.ids), true);
     decoder.check(prompt_);
@@ -46,7 +46,7 @@ void ForeignDraft::begin() {
   read_.clear();
 }
 
-std::vector<std::int64_t> ForeignDraft::guess(std::span<const std::int64_t> text, std::size_t count) {
+std::vector<std::int64_t> ForeignDraft::propose(std::span<const std::int64_t> text, std::size_t count) {
   const std::string said = text_of(*own_->target, decoder_->has_encoder() ? text.subspan(1) : text);
   Ids ids = ids_of(*foreign_->target, said, false);
   if (decoder_->has_encoder()) ids.insert(ids.begin(), config_->start());

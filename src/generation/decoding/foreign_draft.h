@@ -5,17 +5,17 @@
 #include <attend/tokenizer.h>
 
 #include "generation/config/config.h"
-#include "generation/decoding/guesser.h"
+#include "generation/decoding/draft_source.h"
 
 namespace attend {
 
-class ForeignDraft : public Guesser {
+class ForeignDraft : public DraftSource {
  public:
   // The caller owns the decoder and the config, which are the draft model's, and both tokenizers.
   ForeignDraft(std::int64_t max, PagedDecoder& decoder, const GenerationConfig& config,
                const TokenizerPair& own, const TokenizerPair& foreign, const Prompt& prompt);
   ~ForeignDraft() override;
-  std::vector<std::int64_t> guess(std::span<const std::int64_t> text, std::size_t count) override;
+  std::vector<std::int64_t> propose(std::span<const std::int64_t> text, std::size_t count) override;
 
  private:
   using Ids = std::vector<std::int64_t>;

@@ -36,8 +36,8 @@ class GuidedDecoder : public Decoder {
   bool reads_padding() const override { return decoder_->reads_padding(); }
   std::int64_t max_pages() const override { return decoder_->max_pages(); }
   std::int64_t pages_in_use() const override { return decoder_->pages_in_use(); }
-  std::int64_t pages_at_most(const Prompt& prompt, std::int64_t tokens, std::int64_t texts) const override {
-    return decoder_->pages_at_most(prompt, tokens, texts);
+  std::int64_t max_pages_of(const Prompt& prompt, std::int64_t tokens, std::int64_t texts) const override {
+    return decoder_->max_pages_of(prompt, tokens, texts);
   }
   std::int64_t pages_shared(const Prompt& prompt) const override { return decoder_->pages_shared(prompt); }
   std::int64_t tokens_read() const override { return decoder_->tokens_read(); }

@@ -223,8 +223,7 @@ void PagedDecoder::release(Sequence sequence) {
   if (source >= 0) cache_.release(source);
 }
 
-std::int64_t PagedDecoder::pages_at_most(const Prompt& prompt, std::int64_t tokens,
-                                         std::int64_t texts) const {
+std::int64_t PagedDecoder::max_pages_of(const Prompt& prompt, std::int64_t tokens, std::int64_t texts) const {
   const std::int64_t length = source_length(prompt);
   const std::int64_t source = has_encoder() ? PagedCache::pages_of(length) : 0,
                      common = has_encoder() ? 0 : length / PagedCache::kPageRows;

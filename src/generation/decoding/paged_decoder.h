@@ -33,7 +33,7 @@ class PagedDecoder : public Decoder {
   bool has_encoder() const override { return network_->is_encoder_decoder(); }
   std::int64_t max_pages() const override { return cache_.max_pages(); }
   std::int64_t pages_in_use() const override { return cache_.pages_in_use(); }
-  std::int64_t pages_at_most(const Prompt& prompt, std::int64_t tokens, std::int64_t texts) const override;
+  std::int64_t max_pages_of(const Prompt& prompt, std::int64_t tokens, std::int64_t texts) const override;
   std::int64_t pages_shared(const Prompt& prompt) const override;
   std::int64_t pages_for(const Feed& feed) const override;
   std::int64_t tokens_read() const override { return tokens_read_; }

@@ -31,7 +31,7 @@ void AlternativesSearch::choose(float* scores, std::int64_t vocabulary) {
   if (branches_.empty()) return choose_beginnings({scores, static_cast<std::size_t>(vocabulary)});
   for (const Branch& branch : branches_) {
     if (!branch.goes_on()) continue;
-    if (out_of_time_) branch.search->hurry();
+    if (out_of_time_) branch.search->set_out_of_time();
     const std::size_t rows = branch.search->rows();
     branch.search->choose(scores, vocabulary);
     scores += static_cast<std::int64_t>(rows) * vocabulary;

@@ -98,9 +98,9 @@ std::unique_ptr<Search> make_search(Request request) {
   if (config.num_beams > 1) return std::make_unique<BeamSearch>(std::move(request));
   if (config.is_contrastive()) return std::make_unique<ContrastiveSearch>(std::move(request));
   if (config.prompt_lookup_num_tokens)
-    request.guesser =
+    request.draft_source =
         std::make_unique<PromptLookup>(*config.prompt_lookup_num_tokens, config.max_matching_ngram_size);
-  if (request.guesser) return std::make_unique<SpeculativeSearch>(std::move(request));
+  if (request.draft_source) return std::make_unique<SpeculativeSearch>(std::move(request));
   return std::make_unique<TokenSearch>(std::move(request));
 }
 

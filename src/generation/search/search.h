@@ -2,7 +2,7 @@
 #pragma once
 
 #include "generation/decoding/decoder.h"
-#include "generation/decoding/guesser.h"
+#include "generation/decoding/draft_source.h"
 #include "generation/forms/stop_strings.h"
 #include "generation/scores/processors.h"
 #include "generation/search/token_tree.h"
@@ -55,7 +55,7 @@ struct Request {
   Decoder::Sequence sequence = 0;
   std::function<void(std::size_t text, const ChosenToken& token)> on_token;  // may be empty
   std::span<const std::int64_t> source = {};                                 // ProcessorContext::source
-  std::unique_ptr<Guesser> guesser = {};                                     // may be null
+  std::unique_ptr<DraftSource> draft_source = {};                            // may be null
 };
 
 // Call in turn: feed(), a step of the decoder, choose(), advance(); until done(). Rows are the running texts;
@@ -76,7 +76,7 @@ class Search {
   // Frees all sequences in the cache: the search is over, in any state.
   virtual void release(Decoder& decoder);
   // From now on every text ends with its next token.
-  void hurry() { out_of_time_ = true; }
+  void set_out_of_time() { out_of_time_ = true; }
 
   std::size_t rows() const { return rows_.size(); }
   virtual bool done() const { return rows_.empty(); }

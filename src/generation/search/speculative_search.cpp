@@ -58,18 +58,19 @@ void SpeculativeSearch::advance(Decoder& decoder) {
     unread_.insert(unread_.end(), chosen.begin(), chosen.end());
   // After wrong draft tokens, the text's own tokens are read again and again: from time to time a step uses
   // no draft.
-  guesses_ = unread_.size() <= 2 * request_.guesser->max_tokens() ? guess() : std::vector<std::int64_t>();
+  guesses_ =
+      unread_.size() <= 2 * request_.draft_source->max_tokens() ? guess() : std::vector<std::int64_t>();
   if (!guesses_.empty()) branch_ = decoder.fork(kept);
   feed_ = unread_;
   feed_.insert(feed_.end(), guesses_.begin(), guesses_.end());
 }
 
-std::vector<std::int64_t> SpeculativeSearch::guess() const {
+std::vector<std::int64_t> SpeculativeSearch::propose() const {
   const auto room = static_cast<std::size_t>(request_.max_new - steps_ - 1);
   // Without the padding of a batch, which may contain ids that the model cannot read.
   std::vector<std::int64_t> text(request_.first.begin(), request_.first.end());
   text.insert(text.end(), text_.end() - static_cast<std::ptrdiff_t>(steps_), text_.end());
-  return request_.guesser->guess(text, std::min(request_.guesser->max_tokens(), room));
+  return request_.draft_source->propose(text, std::min(request_.draft_source->max_tokens(), room));
 }
 
 void SpeculativeSearch::release(Decoder& decoder) {

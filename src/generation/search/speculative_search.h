@@ -20,7 +20,7 @@ class SpeculativeSearch : public Search {
   void release(Decoder& decoder) override;
 
  private:
-  std::vector<std::int64_t> guess() const;
+  std::vector<std::int64_t> propose() const;
 
   std::vector<std::int64_t> text_;  // with the prompt
   GeneratedSequence made_;          // the new tokens

@@ -31,7 +31,7 @@ struct AttentionCall {
   std::vector<Tensor>* weights = nullptr;
   DistanceTensors distance = {};
   // Not null: receives the parts of the scores.
-  std::vector<FormedScores>* scores = nullptr;
+  std::vector<ScoreTerms>* scores = nullptr;
   Tensor sinks = {};  // [heads], or undefined: none (AttentionSpec::sinks)
   // Both products as integers (kernels/int8/int8.h), if our kernels compute them and no gradient is needed.
   bool in_int8 = false;

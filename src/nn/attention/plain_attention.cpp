@@ -9,8 +9,8 @@ namespace {
 
 // What distances add to the scores of one sequence, term by term: [heads, Lq, Lk]. Its queries begin at row
 // `query` of the tables, its keys at row `key`.
-std::vector<FormedScores::Term> plain_distances(const DistanceTensors& d, std::int64_t query,
-                                                std::int64_t key, const QueryMask& own) {
+std::vector<ScoreTerms::Term> plain_distances(const DistanceTensors& d, std::int64_t query, std::int64_t key,
+                                              const QueryMask& own) {
   const std::int64_t Lq = own.places.size(0), Lk = own.penalty.size(1);
   // Padding before two rows does not change their distance, but it changes the number of tokens before a key.
   const bool counted = d.by_key && own.counted.defined();
@@ -19,7 +19,7 @@ std::vector<FormedScores::Term> plain_distances(const DistanceTensors& d, std::i
   const Tensor distance = places.unsqueeze(0) - queries.unsqueeze(1);
   const Tensor signed_distance = own.backwards ? distance.neg() : distance;
   const Tensor rows = d.rows.index({signed_distance + d.zero}).to(kLong);  // [Lq, Lk]
-  std::vector<FormedScores::Term> terms;
+  std::vector<ScoreTerms::Term> terms;
   const auto add = [&](std::string_view name, const Tensor& scores) { terms.push_back({name, scores}); };
   const auto expand = [](const Tensor& index, const Tensor& table) {
     return index.unsqueeze(0).expand({table.size(0), index.size(0), index.size(1)});
@@ -76,20 +76,20 @@ QueryMask default_query_mask(const AttentionSpec& spec, std::int64_t Lq, std::in
 
 void capture_scores(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionCall& call,
                     std::int64_t query, std::int64_t key, const QueryMask& own) {
-  FormedScores formed{.query = split_heads(q, call.spec).detach().clone(),
-                      .key = spread_heads(k, call.spec).detach().clone(),
-                      .value = spread_heads(v, call.spec).detach().clone(),
-                      .scale = call.spec.scale,
-                      .penalty = own.penalty};
+  ScoreTerms formed{.query = split_heads(q, call.spec).detach().clone(),
+                    .key = spread_heads(k, call.spec).detach().clone(),
+                    .value = spread_heads(v, call.spec).detach().clone(),
+                    .scale = call.spec.scale,
+                    .penalty = own.penalty};
   if (call.sinks.defined()) formed.sinks = call.sinks.detach();
   if (call.spec.soft_cap > 0) {
     const Tensor scores = ops::matmul(formed.query, formed.key.transpose(1, 2)) * call.spec.scale;
     formed.added.push_back({"soft cap", capped(scores, call.spec) - scores});
   }
   if (call.distance.rows.defined())
-    for (FormedScores::Term& term : plain_distances(call.distance, query, key, own))
+    for (ScoreTerms::Term& term : plain_distances(call.distance, query, key, own))
       formed.added.push_back(std::move(term));
-  for (FormedScores::Term& term : formed.added) term.scores = term.scores.detach();
+  for (ScoreTerms::Term& term : formed.added) term.scores = term.scores.detach();
   call.scores->push_back(std::move(formed));
 }
 

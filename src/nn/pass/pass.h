@@ -34,7 +34,7 @@ struct AdapterChoice {
 // How an attention computed its weights for one sequence, as numbers that can be added up again:
 //   weights = softmax over the keys of (scale * query . key + the sum of `added` + penalty), minus the sinks'
 //   part.
-struct FormedScores {
+struct ScoreTerms {
   struct Term {
     std::string_view name;  // "key by distance" and the like
     Tensor scores;          // [heads, Lq, Lk]
@@ -58,7 +58,7 @@ struct Capture {
   struct Stack {
     std::vector<Tensor> hidden;
     std::vector<std::vector<Tensor>> self_attentions, cross_attentions;
-    std::vector<std::vector<FormedScores>> self_scores, cross_scores;
+    std::vector<std::vector<ScoreTerms>> self_scores, cross_scores;
     std::vector<Tensor> routing;  // per layer with experts, what RouterLoss reads: [T, experts]
   };
   Stack encoder, decoder;
@@ -76,7 +76,7 @@ struct Capture {
 // Where an attention stores captured tensors, sequence by sequence; null: nowhere.
 struct AttentionCapture {
   std::vector<Tensor>* weights = nullptr;  // [heads, Lq, Lk], before dropout
-  std::vector<FormedScores>* scores = nullptr;
+  std::vector<ScoreTerms>* scores = nullptr;
 };
 
 class Pass {

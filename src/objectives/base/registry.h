@@ -38,7 +38,7 @@ struct ObjectiveKind {
   // Adds other models: those that are trained together with the first one, or its reference.
   void (*join)(Trainee&, const Setting&) = nullptr;
   // Writes files of the result that the model's own directory does not have.
-  void (*accompany)(const Setting&, const std::filesystem::path& output) = nullptr;
+  void (*write_extra_files)(const Setting&, const std::filesystem::path& output) = nullptr;
 };
 
 std::span<const ObjectiveKind* const> objective_kinds();

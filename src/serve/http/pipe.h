@@ -13,17 +13,17 @@ namespace attend::serve {
 
 class Pipe {
  public:
-  // For the writer. Nothing may follow end(), fail() and break_off().
+  // For the writer. Nothing may follow end(), fail() and cut_off().
   void put(const std::string& more) { add(more, State::open); }
   void end(const std::string& last = {}) { add(last, State::ended); }
   void fail(std::exception_ptr error) {  // before any text: the reply is the error
     error_ = std::move(error);
     add({}, State::broken);
   }
-  void break_off() { add({}, State::broken); }  // the text is incomplete
+  void cut_off() { add({}, State::broken); }  // the text is incomplete
 
   // Called at most once, when the reader has disconnected; set it before the text is sent.
-  void on_gone(std::function<void()> tell) { tell_ = std::move(tell); }
+  void on_disconnect(std::function<void()> tell) { tell_ = std::move(tell); }
 
   // For the sender. From now on the writer's thread calls `tell` whenever there is more.
   void on_more(std::function<void()> tell) {

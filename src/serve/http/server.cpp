@@ -93,7 +93,7 @@ struct Server::State {
       hub.stopping = true;
       end = now + milliseconds(static_cast<std::int64_t>(hub.options.drain_seconds * 1000));
     }
-    if (hub.stopping && now >= end && !hub.out_of_time) break_off();
+    if (hub.stopping && now >= end && !hub.out_of_time) cut_off();
     if (hub.stopping && (hub.open == 0 || now >= end + kLastWords)) return hub.loop.stop();
     tick.expires_after(kTick);
     tick.async_wait([this](error_code error) {
@@ -101,7 +101,7 @@ struct Server::State {
     });
   }
 
-  void break_off() {
+  void cut_off() {
     warn("what was asked is not answered after {} seconds, and is broken off", hub.options.drain_seconds);
     hub.out_of_time = true;
     std::vector<std::shared_ptr<Connection>> all;  // they end while they are notified

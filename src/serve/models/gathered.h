@@ -30,11 +30,11 @@ class Gathered {
         continue;
       }
       working_ = true;
-      const std::vector<Job*> lot = take_lot();
+      const std::vector<Job*> batch = take_batch();
       lock.unlock();
-      do_together(lot);
+      do_together(batch);
       lock.lock();
-      for (Job* const each : lot) each->done = true;
+      for (Job* const each : batch) each->done = true;
       working_ = false;
       changed_.notify_all();
     }
@@ -52,30 +52,30 @@ class Gathered {
     bool done = false;
   };
 
-  std::vector<Job*> take_lot() {
-    std::vector<Job*> lot;
+  std::vector<Job*> take_batch() {
+    std::vector<Job*> batch;
     for (std::size_t inputs = 0; !waiting_.empty(); waiting_.pop_front()) {
       inputs += waiting_.front()->in.size();
-      if (!lot.empty() && inputs > kMax) break;
-      lot.push_back(waiting_.front());
+      if (!batch.empty() && inputs > kMax) break;
+      batch.push_back(waiting_.front());
     }
-    return lot;
+    return batch;
   }
 
-  void do_together(const std::vector<Job*>& lot) {
+  void do_together(const std::vector<Job*>& batch) {
     try {
       std::vector<In> all;
-      for (const Job* job : lot) all.insert(all.end(), job->in.begin(), job->in.end());
+      for (const Job* job : batch) all.insert(all.end(), job->in.begin(), job->in.end());
       std::vector<Out> results = work_(all);
       auto next = results.begin();
-      for (Job* const job : lot)
+      for (Job* const job : batch)
         for (std::size_t i = 0; i < job->in.size(); ++i) job->out.push_back(std::move(*next++));
     } catch (...) {
-      if (lot.size() == 1) {
-        lot.front()->error = std::current_exception();
+      if (batch.size() == 1) {
+        batch.front()->error = std::current_exception();
         return;
       }
-      for (Job* const job : lot)
+      for (Job* const job : batch)
         do_together({job});  // on failure, retry one by one, so that only the bad
                              // request fails
     }

@@ -75,12 +75,12 @@ RequestFields chat_fields() {
                                 {"strict", or_null(flag())}},
                                {"name"});
   const Json tool = object({{"type", one_of({"function"})}, {"function", function}}, {"type", "function"});
-  const Json chosen =
+  const Json named =
       object({{"type", one_of({"function"})}, {"function", object({{"name", name()}}, {"name"})}},
              {"type", "function"});
   return {messages_field(),
           {"tools", list(tool), "functions that the model may call; arguments are held to their schemas"},
-          {"tool_choice", any_of({one_of({"none", "auto", "required"}), chosen}),
+          {"tool_choice", any_of({one_of({"none", "auto", "required"}), named}),
            "auto: the model decides; required: it calls at least one; a function: it calls that one"},
           {"parallel_tool_calls", flag(), "false: one call in an answer"},
           {"documents", list(any_of({any_object(), text()})), "for chat templates that write documents"},

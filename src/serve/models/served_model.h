@@ -7,10 +7,10 @@
 #include "formats/json/json.h"
 #include "serve/http/endpoint.h"
 #include "serve/models/gathered.h"
+#include "serve/models/request_settings.h"
 #include "serve/models/text_figures.h"
 #include "serve/models/token_report.h"
 #include "serve/models/waiting_room.h"
-#include "serve/models/wishes.h"
 
 #include <map>
 #include <memory>
@@ -104,7 +104,7 @@ class ServedModel {
 };
 
 // The model and the adapter that a request names.
-struct Asked {
+struct ChosenModel {
   ServedModel& model;
   std::string name;
   std::optional<std::int64_t> adapter;     // absent: no adapter

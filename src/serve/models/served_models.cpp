@@ -103,7 +103,7 @@ std::vector<std::shared_ptr<ServedModel>> ServedModels::all() const {
   return models_;
 }
 
-Asked ServedModels::find(const Fields& body) const {
+ChosenModel ServedModels::find(const Fields& body) const {
   const std::string name = body.text({"model"}, only_);
   present_request().facts["model"] = name;
   const std::vector<Model> models = all();

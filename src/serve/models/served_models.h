@@ -25,7 +25,7 @@ class ServedModels {
 
   // By the field "model", which may be missing if there is one model; its own name is without adapters.
   // Refuses, with the names there are. A model that is not loaded yet is 503.
-  Asked find(const Fields& body) const;
+  ChosenModel find(const Fields& body) const;
   std::vector<std::shared_ptr<ServedModel>> all() const;
   Json list() const;  // in the format of OpenAI's API
   // One entry of the list. Rejects unknown names with a list of the known ones.

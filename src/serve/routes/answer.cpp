@@ -54,35 +54,35 @@ ReportedToken token_of(const GeneratedText& text, std::size_t place) {
 const AnswerForm kCompletion = {"cmpl-", "text_completion", "text_completion", false};
 const AnswerForm kChat = {"chatcmpl-", "chat.completion", "chat.completion.chunk", true};
 
-Answer::Answer(const AnswerForm& form, const Asked& asked, const Wishes& wishes, std::size_t prompts,
-               std::vector<Echo> echoes)
+Answer::Answer(const AnswerForm& form, const ChosenModel& chosen, const RequestSettings& requested,
+               std::size_t prompts, std::vector<Echo> echoes)
     : form_(form),
-      wishes_(wishes),
-      model_(asked.model),
-      name_(asked.name),
+      requested_(requested),
+      model_(chosen.model),
+      name_(chosen.name),
       id_(new_id(form)),
       echoes_(std::move(echoes)),
-      choices_(prompts * wishes.texts),
+      choices_(prompts * requested.texts),
       texts_(prompts),
       open_(prompts) {
-  if (!wishes_.log_probabilities) return;
+  if (!requested_.log_probabilities) return;
   for (std::size_t i = 0; i < choices_.size(); ++i) {
     const bool begins = model_.is_encoder_decoder() || !echoes_.empty();
     choices_[i].report = std::make_unique<TokenReport>(model_.token_names(), form_.is_chat, begins);
     if (!echoes_.empty())
-      for (const ReportedToken& token : echoes_[i / wishes_.texts].tokens) choices_[i].report->put(token);
+      for (const ReportedToken& token : echoes_[i / requested_.texts].tokens) choices_[i].report->put(token);
   }
 }
 
 void Answer::take(std::size_t p, const QueueToken& token) {
   if (over_) return;
-  const bool all_alike = wishes_.settings.at("num_return_sequences") == 1;
-  for (std::size_t k = 0; k < wishes_.texts; ++k) {
+  const bool all_alike = requested_.settings.at("num_return_sequences") == 1;
+  for (std::size_t k = 0; k < requested_.texts; ++k) {
     if (!all_alike && k != token.text) continue;
-    Choice& choice = choices_[p * wishes_.texts + k];
+    Choice& choice = choices_[p * requested_.texts + k];
     if (choice.report) choice.report->put({token.id, token.log_probability, token.likeliest});
     if (token.more.empty() && token.reasoning.empty() && token.calls.empty()) continue;
-    send_pieces(p * wishes_.texts + k, {token.more, token.reasoning, token.calls}, nullptr);
+    send_pieces(p * requested_.texts + k, {token.more, token.reasoning, token.calls}, nullptr);
   }
 }
 
@@ -90,7 +90,7 @@ void Answer::end(std::size_t p, const QueueResult& result) try {
   if (over_) return;
   if (result.end == QueueEnd::cancelled) {  // the client has disconnected
     over_ = true;
-    return pipe()->break_off();
+    return pipe()->cut_off();
   }
   if (result.end == QueueEnd::failed) return fail_with(result.error);
   finish(p, result);
@@ -103,27 +103,27 @@ void Answer::finish(std::size_t p, const QueueResult& result) {
   for (const GeneratedText& text : result.texts) new_tokens_ += text.ids.size();
   texts_[p] = choose(result.texts);
   for (std::size_t k = 0; k < texts_[p].size(); ++k) {
-    const std::size_t i = p * wishes_.texts + k;
+    const std::size_t i = p * requested_.texts + k;
     const GeneratedText& text = texts_[p][k];
     report(choices_[i], text);
-    if (!wishes_.stream) continue;
+    if (!requested_.stream) continue;
     send_pieces(i, rest_of(choices_[i], text), finish_reason(text));
   }
   if (--open_ > 0) return;
-  if (wishes_.stream)
+  if (requested_.stream)
     end_stream();
   else
     pipe()->end(written(whole()));
 }
 
 std::vector<GeneratedText> Answer::choose(const std::vector<GeneratedText>& made) const {
-  if (made.size() == 1) return std::vector<GeneratedText>(wishes_.texts, made.front());
-  std::vector<GeneratedText> chosen = made;
-  if (made.size() > wishes_.texts) {
-    std::ranges::stable_sort(chosen, std::greater{}, mean_log_probability);
-    chosen.resize(wishes_.texts);
+  if (made.size() == 1) return std::vector<GeneratedText>(requested_.texts, made.front());
+  std::vector<GeneratedText> best = made;
+  if (made.size() > requested_.texts) {
+    std::ranges::stable_sort(best, std::greater{}, mean_log_probability);
+    best.resize(requested_.texts);
   }
-  return chosen;
+  return best;
 }
 
 void Answer::report(Choice& choice, const GeneratedText& text) const {
@@ -131,7 +131,7 @@ void Answer::report(Choice& choice, const GeneratedText& text) const {
   const std::size_t before =
       echoes_.empty()
           ? 0
-          : echoes_[static_cast<std::size_t>(&choice - choices_.data()) / wishes_.texts].tokens.size();
+          : echoes_[static_cast<std::size_t>(&choice - choices_.data()) / requested_.texts].tokens.size();
   for (std::size_t place = choice.report->tokens() - before; place < text.ids.size(); ++place)
     choice.report->put(token_of(text, place));
 }
@@ -154,7 +154,7 @@ void Answer::send_piece(std::size_t i, Json piece, const Json& finish) {
   choice["finish_reason"] = finish;
   Json chunk = head(form_.chunk);
   chunk["choices"].push_back(std::move(choice));
-  if (wishes_.stream_usage) chunk["usage"] = nullptr;
+  if (requested_.stream_usage) chunk["usage"] = nullptr;
   pipe()->put("data: " + written(chunk) + "\n\n");
   begun_ = true;
 }
@@ -165,7 +165,7 @@ void Answer::send_pieces(std::size_t i, const Pieces& pieces, const Json& finish
   choice.sent += pieces.text;
   choice.sent_reasoning += pieces.reasoning;
   if (form_.is_chat) return send_piece(i, {{"delta", chat_delta(choice, begun, pieces)}}, finish);
-  const std::string before = begun || echoes_.empty() ? "" : echoes_[i / wishes_.texts].text;
+  const std::string before = begun || echoes_.empty() ? "" : echoes_[i / requested_.texts].text;
   send_piece(i, {{"text", before + pieces.text}}, finish);
 }
 
@@ -202,7 +202,7 @@ Answer::Pieces Answer::rest_of(const Choice& choice, const GeneratedText& text) 
 }
 
 void Answer::end_stream() {
-  if (wishes_.stream_usage) {
+  if (requested_.stream_usage) {
     Json chunk = head(form_.chunk);
     chunk["usage"] = usage();
     pipe()->put("data: " + written(chunk) + "\n\n");
@@ -214,7 +214,7 @@ Json Answer::whole() {
   Json answer = head(form_.object);
   for (std::size_t p = 0; p < texts_.size(); ++p)
     for (std::size_t k = 0; k < texts_[p].size(); ++k) {
-      const std::size_t i = p * wishes_.texts + k;
+      const std::size_t i = p * requested_.texts + k;
       const GeneratedText& text = texts_[p][k];
       Json choice = {{"index", i}};
       if (form_.is_chat)

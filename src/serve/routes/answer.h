@@ -16,7 +16,7 @@ struct AnswerForm {
 };
 extern const AnswerForm kCompletion, kChat;
 
-// The output for a prompt before its texts (Wishes::echo); with log-probabilities also its tokens.
+// The output for a prompt before its texts (RequestSettings::echo); with log-probabilities also its tokens.
 struct Echo {
   std::string text;
   std::vector<ReportedToken> tokens = {};
@@ -26,8 +26,8 @@ struct Echo {
 class Answer : public TextReader {
  public:
   // `echoes`: one for each prompt, or empty.
-  Answer(const AnswerForm& form, const Asked& asked, const Wishes& wishes, std::size_t prompts,
-         std::vector<Echo> echoes);
+  Answer(const AnswerForm& form, const ChosenModel& chosen, const RequestSettings& requested,
+         std::size_t prompts, std::vector<Echo> echoes);
 
   void take(std::size_t p, const QueueToken& token) override;
   void end(std::size_t p, const QueueResult& result) override;
@@ -61,7 +61,7 @@ class Answer : public TextReader {
   void fail_with(const std::exception_ptr& error);
 
   const AnswerForm& form_;
-  const Wishes wishes_;
+  const RequestSettings requested_;
   ServedModel& model_;
   const std::string name_, id_;
   const std::time_t created_ = std::time(nullptr);

@@ -55,8 +55,8 @@ ExplainOptions read_explain_options(const Fields& body) {
   return options;
 }
 
-void check_length(const Asked& asked, const ExplainInput& input, std::size_t most) {
-  const TokenizerPair& tokenizers = asked.model.model().tokenizers();
+void check_length(const ChosenModel& chosen, const ExplainInput& input, std::size_t most) {
+  const TokenizerPair& tokenizers = chosen.model.model().tokenizers();
   const auto count = [](const Tokenizer& tokenizer, const std::string& text) {
     return tokenizer.encode(text, {.with_details = false}).ids.size();
   };
@@ -67,11 +67,12 @@ void check_length(const Asked& asked, const ExplainInput& input, std::size_t mos
 }
 
 // Unpacked weights, because gradients need them.
-ModelPath explained_model(const Asked& asked) {
-  ModelPath path = asked.model.model();
-  if (asked.adapter)
-    path.adapters = *asked.adapter < 0 ? std::vector<AdapterPath>()
-                                       : std::vector{path.adapters[static_cast<std::size_t>(*asked.adapter)]};
+ModelPath explained_model(const ChosenModel& chosen) {
+  ModelPath path = chosen.model.model();
+  if (chosen.adapter)
+    path.adapters = *chosen.adapter < 0
+                        ? std::vector<AdapterPath>()
+                        : std::vector{path.adapters[static_cast<std::size_t>(*chosen.adapter)]};
   path.loaded = nullptr;
   return path;
 }
@@ -97,13 +98,13 @@ class Turn {
 void add_explain_routes(Server& server, const ServedModels& models, const ExplainBounds& bounds) {
   const auto open = std::make_shared<std::atomic<std::size_t>>(0);
   const auto explained = [&models, open, bounds](const Fields& body) {
-    const Asked asked = models.find(body);
+    const ChosenModel chosen = models.find(body);
     const ExplainInput input = read_input(body);
     const ExplainOptions options = read_explain_options(body);
-    check_length(asked, input, bounds.tokens);
+    check_length(chosen, input, bounds.tokens);
     const Turn turn(*open, bounds.at_a_time);
-    Explanation explanation = explain(explained_model(asked), input, options);
-    explanation.model = asked.name;
+    Explanation explanation = explain(explained_model(chosen), input, options);
+    explanation.model = chosen.name;
     return explanation;
   };
   const RequestFields fields = explain_fields(models);

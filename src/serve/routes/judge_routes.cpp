@@ -29,8 +29,8 @@ std::string document_text(const Json& document) {
   return document.is_string() ? document.get<std::string>() : document.at("text").get<std::string>();
 }
 
-TextJudge::Options read_judge_options(const Fields& body, const Asked& asked) {
-  TextJudge::Options options{.adapter = asked.adapter, .truncate = body.flag({"truncate"}, true)};
+TextJudge::Options read_judge_options(const Fields& body, const ChosenModel& chosen) {
+  TextJudge::Options options{.adapter = chosen.adapter, .truncate = body.flag({"truncate"}, true)};
   if (body.flag({"raw_scores"}, false)) options.function = ScoreFunction::none;
   return options;
 }
@@ -42,9 +42,9 @@ struct Ranking {
   std::size_t tokens = 0;
 };
 
-Ranking rank(const Asked& asked, const Fields& body, const char* field) {
-  TextJudge& judge = asked.model.judge();
-  const TextJudge::Options options = read_judge_options(body, asked);
+Ranking rank(const ChosenModel& chosen, const Fields& body, const char* field) {
+  TextJudge& judge = chosen.model.judge();
+  const TextJudge::Options options = read_judge_options(body, chosen);
   Ranking ranking;
   std::vector<TextAndPair> pairs;
   for (const Json& document : body.json().at(field)) {
@@ -61,23 +61,23 @@ Ranking rank(const Asked& asked, const Fields& body, const char* field) {
   return ranking;
 }
 
-Reply rerank(const Asked& asked, const Fields& body) {
-  const Ranking ranking = rank(asked, body, "documents");
+Reply rerank(const ChosenModel& chosen, const Fields& body) {
+  const Ranking ranking = rank(chosen, body, "documents");
   Json results = Json::array();
   for (const std::size_t i : ranking.order) {
     Json& result = results.emplace_back(Json{{"index", i}, {"relevance_score", ranking.scores[i]}});
     if (body.flag({"return_documents"}, false)) result["document"] = {{"text", ranking.documents[i]}};
   }
   return reply({{"id", new_judgement_id("rerank")},
-                {"model", asked.name},
+                {"model", chosen.name},
                 {"results", std::move(results)},
                 {"usage", usage(ranking.tokens)},
                 {"meta", {{"api_version", {{"version", "2"}}}}}});
 }
 
 // A list, as in text-embeddings-inference.
-Reply rerank_texts(const Asked& asked, const Fields& body) {
-  const Ranking ranking = rank(asked, body, "texts");
+Reply rerank_texts(const ChosenModel& chosen, const Fields& body) {
+  const Ranking ranking = rank(chosen, body, "texts");
   Json results = Json::array();
   for (const std::size_t i : ranking.order) {
     Json& result = results.emplace_back(Json{{"index", i}, {"score", ranking.scores[i]}});
@@ -87,7 +87,7 @@ Reply rerank_texts(const Asked& asked, const Fields& body) {
 }
 
 // One text with each of several, on either side, or the texts of both lists pair by pair.
-Reply score(const Asked& asked, const Fields& body) {
+Reply score(const ChosenModel& chosen, const Fields& body) {
   std::vector<std::string> first = body.texts({"text_1"});
   std::vector<std::string> second = body.texts({"text_2"});
   if (first.size() == 1) first.resize(second.size(), first.front());
@@ -96,8 +96,8 @@ Reply score(const Asked& asked, const Fields& body) {
     fail("text_2: expected as many texts as text_1 has ({}), found {}", first.size(), second.size());
   std::vector<TextAndPair> pairs;
   for (std::size_t i = 0; i < first.size(); ++i) pairs.push_back({first[i], second[i]});
-  TextJudge& judge = asked.model.judge();
-  const TextJudge::Options options = read_judge_options(body, asked);
+  TextJudge& judge = chosen.model.judge();
+  const TextJudge::Options options = read_judge_options(body, chosen);
   const std::vector<float> scores = judge.match(pairs, options);
   Json data = Json::array();
   for (std::size_t i = 0; i < scores.size(); ++i)
@@ -105,17 +105,17 @@ Reply score(const Asked& asked, const Fields& body) {
   return reply({{"id", new_judgement_id("score")},
                 {"object", "list"},
                 {"created", std::time(nullptr)},
-                {"model", asked.name},
+                {"model", chosen.name},
                 {"data", std::move(data)},
                 {"usage", usage(judge.count_tokens(pairs, options))}});
 }
 
-Reply classify(const Asked& asked, const Fields& body) {
+Reply classify(const ChosenModel& chosen, const Fields& body) {
   std::vector<TextAndPair> texts;
   for (const std::string& text : body.texts({"input"})) texts.push_back({text});
-  TextJudge& judge = asked.model.judge();
-  const TextJudge::Options options = read_judge_options(body, asked);
-  const std::vector<std::string> labels = judge.labels(asked.adapter);
+  TextJudge& judge = chosen.model.judge();
+  const TextJudge::Options options = read_judge_options(body, chosen);
+  const std::vector<std::string> labels = judge.labels(chosen.adapter);
   Json data = Json::array();
   for (const auto& scores : judge.classify(texts, options)) {
     Json probs = Json::array();
@@ -129,7 +129,7 @@ Reply classify(const Asked& asked, const Fields& body) {
   return reply({{"id", new_judgement_id("classify")},
                 {"object", "list"},
                 {"created", std::time(nullptr)},
-                {"model", asked.name},
+                {"model", chosen.name},
                 {"data", std::move(data)},
                 {"usage", usage(judge.count_tokens(texts, options))}});
 }
@@ -164,7 +164,7 @@ RequestField query() {
 }  // namespace
 
 void add_judge_routes(Server& server, const ServedModels& models) {
-  using Answer = Reply (*)(const Asked&, const Fields&);
+  using Answer = Reply (*)(const ChosenModel&, const Fields&);
   const auto add = [&](const char* path, const char* summary, const RequestFields& fields, const Json& shape,
                        Answer answer) {
     server.add(judging(path, summary, fields, models, shape),

@@ -52,12 +52,12 @@ const char* status_of_text(const GeneratedText& made) {
 const Response::Form Response::kReasoning = {"rs_", "reasoning_text", "response.reasoning_text"};
 const Response::Form Response::kMessage = {"msg_", "output_text", "response.output_text"};
 
-Response::Response(const std::string& model, const Fields& body, const Wishes& wishes)
+Response::Response(const std::string& model, const Fields& body, const RequestSettings& requested)
     : model_(model),
       id_(new_response_id()),
-      streams_(wishes.stream),
+      streams_(requested.stream),
       echoed_(echo_of(body.json())),
-      settings_(wishes.settings) {}
+      settings_(requested.settings) {}
 
 void Response::take(std::size_t, const QueueToken& token) {
   if (!token.reasoning.empty()) say_more(reasoning_, token.reasoning);
@@ -66,7 +66,7 @@ void Response::take(std::size_t, const QueueToken& token) {
 }
 
 void Response::end(std::size_t, const QueueResult& result) try {
-  if (result.end == QueueEnd::cancelled) return pipe()->break_off();
+  if (result.end == QueueEnd::cancelled) return pipe()->cut_off();
   if (result.end == QueueEnd::failed) return fail_with(result.error);
   const GeneratedText& made = result.texts.front();
   if (streams_)

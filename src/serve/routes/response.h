@@ -11,7 +11,7 @@ namespace attend::serve {
 // Its output is a list of items: reasoning, a message, and calls of tools. Brought by the queue's thread.
 class Response : public TextReader {
  public:
-  Response(const std::string& model, const Fields& body, const Wishes& wishes);
+  Response(const std::string& model, const Fields& body, const RequestSettings& requested);
 
   void take(std::size_t p, const QueueToken& token) override;
   void end(std::size_t p, const QueueResult& result) override;

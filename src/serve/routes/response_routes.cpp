@@ -104,14 +104,14 @@ Endpoint responses(const ServedModels& models) {
                             {"parameters", or_null(any_object())},
                             {"strict", or_null(flag())}},
                            {"type", "name"});
-  const Json chosen = object({{"type", one_of({"function"})}, {"name", name()}}, {"type", "name"});
+  const Json named = object({{"type", one_of({"function"})}, {"name", name()}}, {"type", "name"});
   const RequestFields own = {
       models.field(),
       {"input", any_of({text(), list(item_schema(), 1)}),
        "a text of the user, or the conversation so far, with reasoning, calls of tools and their results",
        true},
       {"tools", list(tool), "functions that the model may call; arguments are held to their schemas"},
-      {"tool_choice", any_of({one_of({"none", "auto", "required"}), chosen}),
+      {"tool_choice", any_of({one_of({"none", "auto", "required"}), named}),
        "auto: the model decides; required: it calls at least one; a function: it calls that one"},
       {"parallel_tool_calls", flag(), "false: one call in an answer"},
       {"instructions", text(), "what the system says before it"},
@@ -227,7 +227,7 @@ QueueRequest request_of(const Fields& body) {
 }
 
 // The same request with the fields of chats.
-Wishes wishes_of(const Fields& body, const OwnSettings& own) {
+RequestSettings wishes_of(const Fields& body, const OwnSettings& own) {
   Json chat = Json::object();
   for (const RequestField& field : config_fields())
     if (body.has({field.name})) chat[field.name] = body.json().at(field.name);
@@ -236,21 +236,21 @@ Wishes wishes_of(const Fields& body, const OwnSettings& own) {
   if (body.has({"max_output_tokens"})) chat["max_tokens"] = body.json().at("max_output_tokens");
   if (const Json format = object_or_empty(body, "text").value("format", Json()); !format.is_null())
     chat["response_format"] = response_format(format);
-  return read_wishes(Fields(chat, "the request"), own);
+  return read_request_settings(Fields(chat, "the request"), own);
 }
 
 }  // namespace
 
 void add_response_route(Server& server, const ServedModels& models, const TextBounds& bounds) {
   server.add(responses(models), [&models, bounds](const Fields& body) -> Reply {
-    const Asked asked = find_generating(models, body, bounds);
-    const Wishes wishes = wishes_of(body, asked.model.own_settings());
-    check_new_tokens(asked, wishes, 1, bounds);
+    const ChosenModel chosen = find_generating(models, body, bounds);
+    const RequestSettings requested = wishes_of(body, chosen.model.own_settings());
+    check_new_tokens(chosen, requested, 1, bounds);
     std::vector<QueueRequest> request;
     request.push_back(request_of(body));
-    const auto response = std::make_shared<Response>(asked.name, body, wishes);
-    submit(response, asked, wishes, std::move(request));
-    return {{}, wishes.stream ? "text/event-stream" : "application/json", response->pipe()};
+    const auto response = std::make_shared<Response>(chosen.name, body, requested);
+    submit(response, chosen, requested, std::move(request));
+    return {{}, requested.stream ? "text/event-stream" : "application/json", response->pipe()};
   });
 }
 

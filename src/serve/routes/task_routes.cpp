@@ -18,15 +18,15 @@ namespace {
 // One pipeline with one set of parameters.
 class LoadedTask {
  public:
-  LoadedTask(const PipelineKind& kind, const Asked& asked, const Json& parameters)
+  LoadedTask(const PipelineKind& kind, const ChosenModel& chosen, const Json& parameters)
       : task_(kind.make(std::string(kind.name))),
         gathered_([this](const std::vector<Json>& inputs) { return run(inputs); }) {
     PipelineParameters all = task_->parameters();
     all.push_back(truncate_parameter(options_));
     set_parameters(all, parameters);
-    options_.adapter = asked.adapter;
+    options_.adapter = chosen.adapter;
     try {
-      task_->load(asked.model.model());
+      task_->load(chosen.model.model());
     } catch (const Error& error) {
       throw Error(error.what(), ErrorKind::call);  // the request names a model for other tasks
     }
@@ -50,9 +50,10 @@ class LoadedTask {
 // Keeps the most recently used tasks. Loading one does not block requests for another.
 class LoadedTasks {
  public:
-  std::shared_ptr<LoadedTask> find(const PipelineKind& kind, const Asked& asked, const Json& parameters) {
+  std::shared_ptr<LoadedTask> find(const PipelineKind& kind, const ChosenModel& chosen,
+                                   const Json& parameters) {
     const std::string key =
-        fmt::format("{} {} {} {}", kind.name, asked.model.number(), asked.name, parameters.dump());
+        fmt::format("{} {} {} {}", kind.name, chosen.model.number(), chosen.name, parameters.dump());
     std::promise<std::shared_ptr<LoadedTask>> promise;
     std::unique_lock lock(mutex_);
     if (const auto found = std::ranges::find(tasks_, key, &Entry::first); found != tasks_.end()) {
@@ -65,7 +66,7 @@ class LoadedTasks {
     if (tasks_.size() > kMax) tasks_.pop_back();
     lock.unlock();
     try {
-      auto task = std::make_shared<LoadedTask>(kind, asked, parameters);
+      auto task = std::make_shared<LoadedTask>(kind, chosen, parameters);
       promise.set_value(task);
       return task;
     } catch (...) {

@@ -38,22 +38,22 @@ std::shared_ptr<const void> reserve(ServedModel& model, const Fields& body, cons
                                    {bounds.waiting, bounds.waiting_tokens});
 }
 
-Asked find_generating(const ServedModels& models, const Fields& body, const TextBounds& bounds) {
-  Asked asked = models.find(body);
-  if (asked.model.queue() == nullptr)
-    fail("model: {} is a {}, which generates no text", asked.name, asked.model.model().architecture());
-  asked.place = reserve(asked.model, body, bounds);
-  return asked;
+ChosenModel find_generating(const ServedModels& models, const Fields& body, const TextBounds& bounds) {
+  ChosenModel chosen = models.find(body);
+  if (chosen.model.queue() == nullptr)
+    fail("model: {} is a {}, which generates no text", chosen.name, chosen.model.model().architecture());
+  chosen.place = reserve(chosen.model, body, bounds);
+  return chosen;
 }
 
-void check_new_tokens(const Asked& asked, const Wishes& wishes, std::size_t prompts,
+void check_new_tokens(const ChosenModel& chosen, const RequestSettings& requested, std::size_t prompts,
                       const TextBounds& bounds) {
-  const Json& settings = wishes.settings;
+  const Json& settings = requested.settings;
   const auto length = settings.contains("max_new_tokens") ? "max_new_tokens" : "max_length";
   if (!settings.contains(length)) return;  // the model's own limit counts
   const double each = settings.at(length).get<double>(),
                texts = std::max(
-                   settings.value("num_beams", static_cast<double>(asked.model.own_settings().beams)),
+                   settings.value("num_beams", static_cast<double>(chosen.model.own_settings().beams)),
                    settings.value("num_return_sequences", 1.0)),
                all = each * texts * static_cast<double>(prompts);
   if (all > static_cast<double>(bounds.new_tokens))
@@ -63,26 +63,27 @@ void check_new_tokens(const Asked& asked, const Wishes& wishes, std::size_t prom
         bounds.new_tokens, each, texts, prompts);
 }
 
-void submit(const std::shared_ptr<TextReader>& answer, const Asked& asked, const Wishes& wishes,
-            std::vector<QueueRequest> prompts) {
-  GenerationQueue& queue = *asked.model.queue();
+void submit(const std::shared_ptr<TextReader>& answer, const ChosenModel& chosen,
+            const RequestSettings& requested, std::vector<QueueRequest> prompts) {
+  GenerationQueue& queue = *chosen.model.queue();
   std::vector<GenerationQueue::Ticket> tickets;
-  const auto cancel = [&queue, held = asked.held](const std::vector<GenerationQueue::Ticket>& all) {
+  const auto cancel = [&queue, held = chosen.held](const std::vector<GenerationQueue::Ticket>& all) {
     for (const GenerationQueue::Ticket ticket : all) queue.cancel(ticket);
   };
   try {
     for (std::size_t p = 0; p < prompts.size(); ++p) {
       QueueRequest& request = prompts[p];
-      request.settings = wishes.settings.dump();
-      request.seed = wishes.seed + p;
-      request.adapter = asked.adapter;
-      request.prefix = wishes.prefix;
-      request.negative_prompt = wishes.negative_prompt;
-      request.log_probabilities = wishes.log_probabilities || wishes.best_of > wishes.texts;
-      request.likeliest = wishes.log_probabilities.value_or(0);
+      request.settings = requested.settings.dump();
+      request.seed = requested.seed + p;
+      request.adapter = chosen.adapter;
+      request.prefix = requested.prefix;
+      request.negative_prompt = requested.negative_prompt;
+      request.log_probabilities = requested.log_probabilities || requested.best_of > requested.texts;
+      request.likeliest = requested.log_probabilities.value_or(0);
       request.shows_stop = false;
-      if (wishes.stream) request.on_token = [answer, p](const QueueToken& token) { answer->take(p, token); };
-      request.on_end = [answer, p, held = asked.held](const QueueResult& result) {
+      if (requested.stream)
+        request.on_token = [answer, p](const QueueToken& token) { answer->take(p, token); };
+      request.on_end = [answer, p, held = chosen.held](const QueueResult& result) {
         held->figures().add(result);
         answer->end(p, result);
       };
@@ -92,7 +93,7 @@ void submit(const std::shared_ptr<TextReader>& answer, const Asked& asked, const
     cancel(tickets);
     throw;
   }
-  answer->pipe()->on_gone([cancel, tickets] { cancel(tickets); });
+  answer->pipe()->on_disconnect([cancel, tickets] { cancel(tickets); });
 }
 
 }  // namespace attend::serve

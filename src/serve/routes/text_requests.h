@@ -31,13 +31,13 @@ class TextReader {
 // always gets it if no other one waits.
 std::shared_ptr<const void> reserve(ServedModel& model, const Fields& body, const TextBounds& bounds);
 // The model of a request, with that room. Rejects a model that does not generate text.
-Asked find_generating(const ServedModels& models, const Fields& body, const TextBounds& bounds);
+ChosenModel find_generating(const ServedModels& models, const Fields& body, const TextBounds& bounds);
 // Throws Error for more new tokens than a request may have.
-void check_new_tokens(const Asked& asked, const Wishes& wishes, std::size_t prompts,
+void check_new_tokens(const ChosenModel& chosen, const RequestSettings& requested, std::size_t prompts,
                       const TextBounds& bounds);
 // Submits every prompt to the queue. If one of them is rejected, so are all. They are cancelled when the
 // client disconnects.
-void submit(const std::shared_ptr<TextReader>& answer, const Asked& asked, const Wishes& wishes,
-            std::vector<QueueRequest> prompts);
+void submit(const std::shared_ptr<TextReader>& answer, const ChosenModel& chosen,
+            const RequestSettings& requested, std::vector<QueueRequest> prompts);
 
 }  // namespace attend::serve

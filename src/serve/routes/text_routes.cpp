@@ -69,25 +69,26 @@ Endpoint chats(const ServedModels& models) {
 }
 
 // Fills in the prompts' tokens, if they must be known before the queue reads them.
-std::vector<Echo> read_echoes(const Asked& asked, const Wishes& wishes, std::vector<QueueRequest>& prompts) {
-  if (!wishes.echo && !wishes.no_new_tokens) return {};
-  if (asked.model.is_encoder_decoder())
+std::vector<Echo> read_echoes(const ChosenModel& chosen, const RequestSettings& requested,
+                              std::vector<QueueRequest>& prompts) {
+  if (!requested.echo && !requested.no_new_tokens) return {};
+  if (chosen.model.is_encoder_decoder())
     fail("{}: an encoder-decoder's text has no prompt before it: expected neither echo nor max_tokens 0",
-         asked.name);
-  const std::size_t vocabulary = asked.model.model().tokenizers().source->vocabulary_size();
+         chosen.name);
+  const std::size_t vocabulary = chosen.model.model().tokenizers().source->vocabulary_size();
   std::vector<Echo> echoes;
   for (QueueRequest& request : prompts) {
     for (const TokenId id : request.ids)
       if (static_cast<std::size_t>(id) >= vocabulary) fail("prompt: the model has no token {}", id);
     Echo& echo = echoes.emplace_back();
     echo.text = request.ids.empty() ? request.prompt
-                                    : asked.model.model().tokenizers().target->decode(request.ids, false);
-    if (request.ids.empty()) request.ids = asked.model.prompt_ids(request.prompt);
+                                    : chosen.model.model().tokenizers().target->decode(request.ids, false);
+    if (request.ids.empty()) request.ids = chosen.model.prompt_ids(request.prompt);
     request.prompt.clear();
-    if (wishes.echo && wishes.log_probabilities)
-      echo.tokens = asked.model.report(request.ids, asked.adapter, *wishes.log_probabilities);
+    if (requested.echo && requested.log_probabilities)
+      echo.tokens = chosen.model.report(request.ids, chosen.adapter, *requested.log_probabilities);
   }
-  return wishes.echo ? echoes : std::vector<Echo>();
+  return requested.echo ? echoes : std::vector<Echo>();
 }
 
 // The queue has no work for this request.
@@ -103,32 +104,32 @@ void end_at_once(Answer& answer, const std::vector<QueueRequest>& prompts, std::
 }
 
 // Submits every prompt to the queue. If one of them is rejected, so are all.
-Reply ask(const AnswerForm& form, const Asked& asked, const Wishes& wishes, std::vector<QueueRequest> prompts,
-          const TextBounds& bounds) {
-  check_new_tokens(asked, wishes, prompts.size(), bounds);
-  std::vector<Echo> echoes = read_echoes(asked, wishes, prompts);
-  const auto answer = std::make_shared<Answer>(form, asked, wishes, prompts.size(), std::move(echoes));
-  if (wishes.no_new_tokens)
-    end_at_once(*answer, prompts, wishes.texts);
+Reply ask(const AnswerForm& form, const ChosenModel& chosen, const RequestSettings& requested,
+          std::vector<QueueRequest> prompts, const TextBounds& bounds) {
+  check_new_tokens(chosen, requested, prompts.size(), bounds);
+  std::vector<Echo> echoes = read_echoes(chosen, requested, prompts);
+  const auto answer = std::make_shared<Answer>(form, chosen, requested, prompts.size(), std::move(echoes));
+  if (requested.no_new_tokens)
+    end_at_once(*answer, prompts, requested.texts);
   else
-    submit(answer, asked, wishes, std::move(prompts));
-  return {{}, wishes.stream ? "text/event-stream" : "application/json", answer->pipe()};
+    submit(answer, chosen, requested, std::move(prompts));
+  return {{}, requested.stream ? "text/event-stream" : "application/json", answer->pipe()};
 }
 
 }  // namespace
 
 void add_text_routes(Server& server, const ServedModels& models, const TextBounds& bounds) {
   server.add(completions(models), [&models, bounds](const Fields& body) {
-    const Asked asked = find_generating(models, body, bounds);
-    const Wishes wishes = read_wishes(body, asked.model.own_settings());
-    return ask(kCompletion, asked, wishes, read_prompts(body, bounds.waiting), bounds);
+    const ChosenModel chosen = find_generating(models, body, bounds);
+    const RequestSettings requested = read_request_settings(body, chosen.model.own_settings());
+    return ask(kCompletion, chosen, requested, read_prompts(body, bounds.waiting), bounds);
   });
   server.add(chats(models), [&models, bounds](const Fields& body) {
-    const Asked asked = find_generating(models, body, bounds);
-    const Wishes wishes = read_wishes(body, asked.model.own_settings());
+    const ChosenModel chosen = find_generating(models, body, bounds);
+    const RequestSettings requested = read_request_settings(body, chosen.model.own_settings());
     std::vector<QueueRequest> request;
     request.push_back(read_chat(body));
-    return ask(kChat, asked, wishes, std::move(request), bounds);
+    return ask(kChat, chosen, requested, std::move(request), bounds);
   });
 }
 

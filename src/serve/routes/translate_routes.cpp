@@ -57,7 +57,7 @@ class Translations {
   void end(std::size_t number, const QueueResult& result) try {
     if (over_) return;
     over_ = result.end != QueueEnd::finished;
-    if (result.end == QueueEnd::cancelled) return pipe_->break_off();
+    if (result.end == QueueEnd::cancelled) return pipe_->cut_off();
     if (result.end == QueueEnd::failed) return pipe_->fail(result.error);
     for (const GeneratedText& text : result.texts) texts_[number].push_back(text.text);
     if (--open_ == 0) pipe_->end(written(answer()));
@@ -128,7 +128,7 @@ Reply translate(const ServedModels& models, const Fields& body, const TextBounds
     cancel(tickets);
     throw;
   }
-  answer->pipe()->on_gone([cancel, tickets] { cancel(tickets); });
+  answer->pipe()->on_disconnect([cancel, tickets] { cancel(tickets); });
   return {{}, "application/json", answer->pipe()};
 }
 

@@ -45,9 +45,9 @@ std::vector<std::string> read_texts(const Fields& body, const Tokenizer& tokeniz
 }
 
 // Which prompt the texts get, and how the vectors are processed.
-EmbedOptions read_options(const Fields& body, const Asked& asked) {
+EmbedOptions read_options(const Fields& body, const ChosenModel& chosen) {
   EmbedOptions options;
-  options.adapter = asked.adapter;
+  options.adapter = chosen.adapter;
   if (body.has({"prompt"})) options.prompt = body.text({"prompt"});
   if (body.has({"prompt_name"})) options.prompt_name = body.text({"prompt_name"});
   if (body.has({"input_type"})) {
@@ -70,20 +70,20 @@ Json vector_json(const std::vector<float>& vector, bool packed) {
 }
 
 Reply embed(ServedModels& models, const Fields& body) {
-  const Asked asked = models.find(body);
+  const ChosenModel chosen = models.find(body);
   const std::string format = body.text({"encoding_format"}, "float");
-  const std::vector<std::string> texts = read_texts(body, *asked.model.model().tokenizers().source);
-  const EmbedOptions options = read_options(body, asked);
-  const auto vectors = asked.model.embed(texts, options);
+  const std::vector<std::string> texts = read_texts(body, *chosen.model.model().tokenizers().source);
+  const EmbedOptions options = read_options(body, chosen);
+  const auto vectors = chosen.model.embed(texts, options);
   Json data = Json::array();
   for (std::size_t i = 0; i < vectors.size(); ++i)
     data.push_back(
         {{"object", "embedding"}, {"index", i}, {"embedding", vector_json(vectors[i], format == "base64")}});
   std::size_t tokens = 0;
-  for (const std::size_t count : asked.model.embedder().count_tokens(texts, options)) tokens += count;
+  for (const std::size_t count : chosen.model.embedder().count_tokens(texts, options)) tokens += count;
   return reply({{"object", "list"},
                 {"data", std::move(data)},
-                {"model", asked.name},
+                {"model", chosen.name},
                 {"usage", {{"prompt_tokens", tokens}, {"total_tokens", tokens}}}});
 }
 

@@ -26,9 +26,9 @@ class ChannelSizes : public WatchedMatrix {
 
 // 1 for channels that are all zero, and if a value is not a number.
 Tensor factors_of(const Tensor& inputs, const Tensor& weights) {
-  constexpr double kMost = 20;
+  constexpr double kMax = 20;
   const Tensor power = ((inputs / weights).log2() / 2).round();
-  return ops::exp2(ops::where(power.isfinite(), power, 0).clamp(-kMost, kMost));
+  return ops::exp2(ops::where(power.isfinite(), power, 0).clamp(-kMax, kMax));
 }
 
 }  // namespace

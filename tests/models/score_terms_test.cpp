@@ -27,7 +27,7 @@ TokenBatch texts(const Stack& reader) {
   return batch;
 }
 
-Tensor add_up(const FormedScores& formed) {
+Tensor add_up(const ScoreTerms& formed) {
   Tensor scores = ops::matmul(formed.query, formed.key.transpose(1, 2)) * formed.scale;
   for (const auto& term : formed.added) scores = scores + term.scores;
   scores = scores + formed.penalty;
@@ -40,7 +40,7 @@ Tensor add_up(const FormedScores& formed) {
 }
 
 std::size_t compare(const std::vector<std::vector<Tensor>>& weights,
-                    const std::vector<std::vector<FormedScores>>& scores) {
+                    const std::vector<std::vector<ScoreTerms>>& scores) {
   std::size_t compared = 0;
   EXPECT_EQ(weights.size(), scores.size());
   for (std::size_t layer = 0; layer < weights.size(); ++layer) {

@@ -5,17 +5,17 @@
 
 namespace attend {
 
-class Guesser {
+class DraftSource {
  public:
   // `max`: the max number of tokens at a time.
-  explicit Guesser(std::int64_t max) : max_(static_cast<std::size_t>(max)) {}
-  virtual ~Guesser() = default;
-  Guesser(const Guesser&) = delete;
-  Guesser& operator=(const Guesser&) = delete;
+  explicit DraftSource(std::int64_t max) : max_(static_cast<std::size_t>(max)) {}
+  virtual ~DraftSource() = default;
+  DraftSource(const DraftSource&) = delete;
+  DraftSource& operator=(const DraftSource&) = delete;
 
   std::size_t max_tokens() const { return max_; }
   // At most `count` tokens that may follow `text`, perhaps none. From call to call the text only grows.
-  virtual std::vector<std::int64_t> guess(std::span<const std::int64_t> text, std::size_t count) = 0;
+  virtual std::vector<std::int64_t> propose(std::span<const std::int64_t> text, std::size_t count) = 0;
 
  private:
   std::size_t max_;
@@ -26,23 +26,23 @@ std::int64_t likeliest(Decoder& decoder, Decoder::Sequence sequence, std::span<c
 
 // Proposes what followed the first earlier occurrence of the last `ngram` tokens, or of fewer (Saxena 2023,
 // "prompt lookup decoding").
-class PromptLookup : public Guesser {
+class PromptLookup : public DraftSource {
  public:
   PromptLookup(std::int64_t max, std::int64_t ngram)
-      : Guesser(max), ngram_(static_cast<std::size_t>(ngram)) {}
-  std::vector<std::int64_t> guess(std::span<const std::int64_t> text, std::size_t count) override;
+      : DraftSource(max), ngram_(static_cast<std::size_t>(ngram)) {}
+  std::vector<std::int64_t> propose(std::span<const std::int64_t> text, std::size_t count) override;
 
  private:
   std::size_t ngram_;
 };
 
 // Proposes the likeliest tokens of a smaller model with the same vocabulary.
-class DraftModel : public Guesser {
+class DraftModel : public DraftSource {
  public:
   // The caller owns the decoder, which is the draft model's.
   DraftModel(std::int64_t max, PagedDecoder& decoder, const Prompt& prompt);
   ~DraftModel() override;
-  std::vector<std::int64_t> guess(std::span<const std::int64_t> text, std::size_t count) override;
+  std::vector<std::int64_t> propose(std::span<const std::int64_t> text, std::size_t count) override;
 
  private:
   PagedDecoder* decoder_;

@@ -1,4 +1,4 @@
-#include "generation/decoding/guesser.h"
+#include "generation/decoding/draft_source.h"
 
 #include "generation/scores/selection.h"
 
@@ -6,7 +6,7 @@
 
 namespace attend {
 
-std::vector<std::int64_t> PromptLookup::guess(std::span<const std::int64_t> text, std::size_t count) {
+std::vector<std::int64_t> PromptLookup::propose(std::span<const std::int64_t> text, std::size_t count) {
   for (std::size_t size = ngram_; size > 0; --size) {
     if (size >= text.size()) continue;
     const auto found = std::ranges::search(text.first(text.size() - 1), text.last(size));
@@ -19,7 +19,7 @@ std::vector<std::int64_t> PromptLookup::guess(std::span<const std::int64_t> text
 }
 
 DraftModel::DraftModel(std::int64_t max, PagedDecoder& decoder, const Prompt& prompt)
-    : Guesser(max), decoder_(&decoder) {
+    : DraftSource(max), decoder_(&decoder) {
   const Prompt* prompts[] = {&prompt};
   sequence_ = decoder.add(prompts)[0];
 }
@@ -28,7 +28,7 @@ DraftModel::~DraftModel() {
   decoder_->release(sequence_);
 }
 
-std::vector<std::int64_t> DraftModel::guess(std::span<const std::int64_t> text, std::size_t count) {
+std::vector<std::int64_t> DraftModel::propose(std::span<const std::int64_t> text, std::size_t count) {
   const auto room = decoder_->room(static_cast<std::int64_t>(text.size())) - 1;
   count = std::min(count, static_cast<std::size_t>(std::max<std::int64_t>(room, 0)));
   if (count == 0) return {};

@@ -9,7 +9,7 @@
 
 namespace attend::serve {
 
-struct Wishes {
+struct RequestSettings {
   Json settings = Json::object();  // of a QueueRequest
   std::uint64_t seed = 0;          // random if the request has none
   bool stream = false, stream_usage = false;
@@ -30,6 +30,6 @@ struct OwnSettings {
 };
 
 // From a request that its endpoint has checked.
-Wishes read_wishes(const Fields& body, const OwnSettings& own);
+RequestSettings read_request_settings(const Fields& body, const OwnSettings& own);
 
 }  // namespace attend::serve

@@ -1,4 +1,4 @@
-#include "serve/models/wishes.h"
+#include "serve/models/request_settings.h"
 
 #include "base/error.h"
 #include "serve/models/generation_fields.h"
@@ -38,7 +38,7 @@ class Reader {
  public:
   Reader(const Fields& body, const OwnSettings& own) : body_(body), own_(own) {}
 
-  Wishes wishes() {
+  RequestSettings requested() {
     for (const RequestField& field : config_fields())
       if (body_.has({field.name})) settings_[field.name] = body_.json().at(field.name);
     for (const char* without_effect : {"output_scores", "output_top_scores"}) settings_.erase(without_effect);
@@ -47,22 +47,22 @@ class Reader {
     read_drawing();
     read_log_probabilities();
     read_texts();
-    wishes_.stream = body_.flag({"stream"}, false);
+    requested_.stream = body_.flag({"stream"}, false);
     if (body_.has({"stream_options"}))
-      wishes_.stream_usage =
+      requested_.stream_usage =
           Fields(body_.json().at("stream_options"), "stream_options").flag({"include_usage"}, false);
-    wishes_.echo = body_.flag({"echo"}, false);
-    wishes_.prefix = body_.text({"prefix"}, "");
-    wishes_.negative_prompt = body_.text({"negative_prompt"}, "");
-    if (wishes_.stream && wishes_.best_of > wishes_.texts)
+    requested_.echo = body_.flag({"echo"}, false);
+    requested_.prefix = body_.text({"prefix"}, "");
+    requested_.negative_prompt = body_.text({"negative_prompt"}, "");
+    if (requested_.stream && requested_.best_of > requested_.texts)
       fail("best_of: expected stream false, for which texts are the best is known at their end");
-    return std::move(wishes_);
+    return std::move(requested_);
   }
 
  private:
   void read_length() {
     const auto most = body_.maybe_integer({"max_completion_tokens", "max_tokens"}, 0);
-    if (most) wishes_.no_new_tokens = *most == 0;
+    if (most) requested_.no_new_tokens = *most == 0;
     if (most && *most > 0) settings_["max_new_tokens"] = *most;
     if (!settings_.contains("max_new_tokens") && !settings_.contains("max_length") && !own_.limits_length)
       settings_["max_new_tokens"] = kUsualLength;
@@ -91,52 +91,53 @@ class Reader {
       settings_["do_sample"] = true;
     }
     using Limits = std::numeric_limits<std::int64_t>;
-    wishes_.seed = body_.has({"seed"})
-                       ? static_cast<std::uint64_t>(body_.integer({"seed"}, {}, Limits::min(), Limits::max()))
-                       : std::random_device()();
+    requested_.seed =
+        body_.has({"seed"})
+            ? static_cast<std::uint64_t>(body_.integer({"seed"}, {}, Limits::min(), Limits::max()))
+            : std::random_device()();
   }
 
   // Completions: a number of likely tokens; chats: true or false, and top_logprobs.
   void read_log_probabilities() {
     const Json given = body_.json().value("logprobs", Json());
-    if (given.is_number()) wishes_.log_probabilities = body_.integer({"logprobs"}, {}, 0);
-    if (given == true) wishes_.log_probabilities = body_.integer({"top_logprobs"}, 0, 0);
+    if (given.is_number()) requested_.log_probabilities = body_.integer({"logprobs"}, {}, 0);
+    if (given == true) requested_.log_probabilities = body_.integer({"top_logprobs"}, 0, 0);
     if (given != true && body_.integer({"top_logprobs"}, 0, 0) > 0)
       fail("top_logprobs: expected logprobs true beside it");
   }
 
   void read_texts() {
     const auto n = static_cast<std::size_t>(body_.integer({"n", "num_return_sequences"}, 1));
-    wishes_.texts = n;
-    wishes_.best_of = static_cast<std::size_t>(body_.integer({"best_of"}, static_cast<std::int64_t>(n)));
-    if (wishes_.best_of < n) fail("best_of: expected at least n ({}), found {}", n, wishes_.best_of);
+    requested_.texts = n;
+    requested_.best_of = static_cast<std::size_t>(body_.integer({"best_of"}, static_cast<std::int64_t>(n)));
+    if (requested_.best_of < n) fail("best_of: expected at least n ({}), found {}", n, requested_.best_of);
     if (body_.flag({"use_beam_search"}, false)) {
-      if (!settings_.contains("num_beams")) settings_["num_beams"] = wishes_.best_of;
+      if (!settings_.contains("num_beams")) settings_["num_beams"] = requested_.best_of;
       settings_["do_sample"] = false;
       settings_.erase("temperature");
       settings_.erase("top_p");
-      wishes_.best_of = n;
+      requested_.best_of = n;
     }
     const bool samples = settings_.value("do_sample", own_.samples);
     const bool has_beams = settings_.value("num_beams", own_.beams) > 1;
-    if (has_beams && wishes_.best_of > n)
+    if (has_beams && requested_.best_of > n)
       fail("best_of: expected no num_beams beside it: a beam search has the likeliest texts already");
     // Greedy decoding makes one text, which is used for all.
     const bool all_alike = !samples && !has_beams && !settings_.value("return_alternatives", false);
-    settings_["num_return_sequences"] = all_alike ? 1 : wishes_.best_of;
-    if (all_alike) wishes_.best_of = n;
+    settings_["num_return_sequences"] = all_alike ? 1 : requested_.best_of;
+    if (all_alike) requested_.best_of = n;
   }
 
   const Fields& body_;
   const OwnSettings& own_;
-  Wishes wishes_;
-  Json& settings_ = wishes_.settings;
+  RequestSettings requested_;
+  Json& settings_ = requested_.settings;
 };
 
 }  // namespace
 
-Wishes read_wishes(const Fields& body, const OwnSettings& own) {
-  return Reader(body, own).wishes();
+RequestSettings read_request_settings(const Fields& body, const OwnSettings& own) {
+  return Reader(body, own).requested();
 }
 
 }  // namespace attend::serve
