@@ -59,7 +59,7 @@ void SpeculativeSearch::advance(Decoder& decoder) {
   // After wrong draft tokens, the text's own tokens are read again and again: from time to time a step uses
   // no draft.
   guesses_ =
-      unread_.size() <= 2 * request_.draft_source->max_tokens() ? guess() : std::vector<std::int64_t>();
+      unread_.size() <= 2 * request_.draft_source->max_tokens() ? propose() : std::vector<std::int64_t>();
   if (!guesses_.empty()) branch_ = decoder.fork(kept);
   feed_ = unread_;
   feed_.insert(feed_.end(), guesses_.begin(), guesses_.end());
