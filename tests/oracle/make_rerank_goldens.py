@@ -23,6 +23,7 @@ DATA = Path(__file__).resolve().parents[1] / "data"
 SPECIAL = ["<pad>", "<unk>", "<|im_start|>", "<|im_end|>"]
 WORDS = "yes no query: document: red fox river the Judge system user assistant . search web".split()
 WORDS += ["<Query>:", "<Document>:", "<Instruct>:", "<think>", "\n"]
+WORDS += ["0", "4"]  # sentence-transformers finds the end of a chat template by texts that end with these tokens
 TEMPLATE = """{%- set system = messages | selectattr("role", "eq", "system") | map(attribute="content") | first -%}
 <|im_start|>system
 {{ system | default("Judge the document.", true) }}<|im_end|>
