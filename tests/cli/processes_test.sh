@@ -164,7 +164,7 @@ start 2 0 killed 100000; first=$!
 start 2 1 killed 100000; second=$!
 until_step killed
 kill -9 $second
-expect_end killed $first 20 "rank 0 of 2, at step .*rank 1 is lost or hangs (at step"
+expect_end killed $first 20 "rank 0 of 2, at \(step\|validation\).*rank 1 is lost or hangs (at \(step\|validation\)"
 wait $second 2>/dev/null || true
 
 port=$((port + 1))
@@ -172,7 +172,7 @@ start 2 0 hung 100000 --timeout 4; first=$!
 start 2 1 hung 100000 --timeout 4; second=$!
 until_step hung
 kill -STOP $second
-expect_end hung $first 20 "rank 1 is lost or hangs (at step"
+expect_end hung $first 20 "rank 1 is lost or hangs (at \(step\|validation\)"
 kill -9 $second
 wait $second 2>/dev/null || true
 
