@@ -17,7 +17,7 @@ cd "$work"
 printf 'the lamp is on the table\nnobody saw the second door\nUser: hello\nBot: good day\n' >text
 {
   "$attend" tokenizer train --model bpe --vocab-size 300 --output gpt2 text
-  "$attend" init gpt2 gpt2 --set n_embd=64 --set n_layer=2 --set n_head=2 --set n_positions=512
+  "$attend" init gpt2 gpt2 --set n_embd=64 --set n_layer=2 --set n_head=2 --set n_positions=4096
   "$attend" tokenizer train --model wordpiece --vocab-size 120 --output bert text
   "$attend" init bert bert --set hidden_size=32 --set num_hidden_layers=2 --set num_attention_heads=2 \
     --set intermediate_size=64

@@ -30,7 +30,7 @@ const reply = await fetch(`${address}/v1/chat/completions`, {
   body: JSON.stringify({ model: "gpt2", messages: [{ role: "user", content: "hello" }], max_tokens: 12, temperature: 0 }),
 });
 equal("the answer", await page.locator("#turns .turn.model").textContent(), (await reply.json()).choices[0].message.content);
-await page.fill("#tokens", "400");
+await page.fill("#tokens", "4000");  // the answer must last until the click
 await page.fill("#prompt", "<b>door</b>");
 await page.click("#send");
 await page.waitForFunction(() => document.querySelectorAll("#turns .turn.model")[1]?.textContent);
