@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "formats/json/json.h"
+#include "formats/tensors/byte_cursor.h"
 #include "formats/tensors/pickle_names.h"
 
 #include <algorithm>
@@ -42,7 +43,9 @@ enum class Holds { weights, lists };
 class Machine {
  public:
   Machine(std::span<const std::byte> bytes, std::string_view source, Holds holds)
-      : bytes_(bytes), source_(source), holds_(holds) {}
+      : bytes_(bytes), source_(source), in_(bytes_, source_), holds_(holds) {}
+  Machine(const Machine&) = delete;  // in_ refers to source_
+  Machine& operator=(const Machine&) = delete;
 
   std::map<std::string, std::vector<std::string>> run_lists() {
     while (step()) {
@@ -65,7 +68,7 @@ class Machine {
     while (step()) {
     }
     Pickle pickle;
-    pickle.size = at_;
+    pickle.size = in_.at();
     pickle.storages = storages_;
     const Value result = pop();
     const auto* container = std::get_if<Container>(&result);
@@ -84,28 +87,15 @@ class Machine {
 
  private:
   [[noreturn]] void damaged(std::string_view what) const {
-    fail("{}: byte {} of the pickle: {}", source_, at_, what);
+    fail("{}: byte {} of the pickle: {}", source_, in_.at(), what);
   }
 
-  std::string_view take(std::uint64_t size) {
-    if (size > bytes_.size() - at_) damaged("it ends too early");
-    const auto part = bytes_.subspan(at_, size);
-    at_ += size;
-    return {reinterpret_cast<const char*>(part.data()), part.size()};
-  }
-  template <class Number>
-  Number number() {
-    Number value;
-    std::memcpy(&value, take(sizeof value).data(), sizeof value);
-    return value;
-  }
   std::string_view line() {
-    const auto rest = bytes_.subspan(at_);
+    const auto rest = bytes_.subspan(in_.at());
     const auto end = std::ranges::find(rest, std::byte{'\n'});
-    if (end == rest.end()) damaged("it ends too early");
-    const std::string_view text = take(static_cast<std::size_t>(end - rest.begin()));
-    take(1);
-    return text;
+    const auto text = in_.take(static_cast<std::uint64_t>(end - rest.begin()), "a name");
+    in_.take(1, "the end of a name");
+    return {reinterpret_cast<const char*>(text.data()), text.size()};
   }
 
   Value pop() {
@@ -166,7 +156,7 @@ class Machine {
 
   void remember(std::uint64_t place) {
     if (stack_.empty()) damaged("there is nothing to remember");
-    if (place > at_) damaged("a number is too large");
+    if (place > in_.at()) damaged("a number is too large");
     if (place >= memo_.size()) memo_.resize(place + 1);
     memo_[place] = stack_.back();
   }
@@ -224,7 +214,7 @@ class Machine {
   // Runs an instruction; false after the last. Each of the functions below runs its group of instructions,
   // and returns false for others.
   bool step() {
-    const auto operation = number<std::uint8_t>();
+    const auto operation = in_.number<std::uint8_t>("an instruction");
     if (operation == '.') return false;
     if (!push_constant(operation) && !use_memo(operation) && !use_container(operation) &&
         !use_object(operation))
@@ -236,10 +226,10 @@ class Machine {
   bool push_constant(std::uint8_t operation) {
     switch (operation) {
       case 0x80:  // PROTO
-        take(1);
+        in_.take(1, "the version");
         return true;
       case 0x95:  // FRAME
-        take(8);
+        in_.take(8, "the size of a frame");
         return true;
       case 'N':
         stack_.emplace_back(Nothing{});
@@ -249,32 +239,32 @@ class Machine {
         stack_.emplace_back(std::int64_t{operation == 0x88});
         return true;
       case 'J':
-        stack_.emplace_back(std::int64_t{number<std::int32_t>()});
+        stack_.emplace_back(std::int64_t{in_.number<std::int32_t>("a number")});
         return true;
       case 'K':
-        stack_.emplace_back(std::int64_t{number<std::uint8_t>()});
+        stack_.emplace_back(std::int64_t{in_.number<std::uint8_t>("a number")});
         return true;
       case 'M':
-        stack_.emplace_back(std::int64_t{number<std::uint16_t>()});
+        stack_.emplace_back(std::int64_t{in_.number<std::uint16_t>("a number")});
         return true;
       case 0x8a: {  // LONG1, little-endian two's complement; longer ones than int64 are magic numbers
-        const std::string_view digits = take(number<std::uint8_t>());
+        const auto digits = in_.text<std::uint8_t>("a number");
         std::int64_t value = !digits.empty() && (digits.back() & 0x80) != 0 ? -1 : 0;
         std::memcpy(&value, digits.data(), std::min(digits.size(), sizeof value));
         stack_.emplace_back(value);
         return true;
       }
       case 'G':  // a floating-point number; no tensor uses them
-        take(8);
+        in_.take(8, "a number");
         stack_.emplace_back(Nothing{});
         return true;
       case 'X':
       case 'T':
-        stack_.emplace_back(take(number<std::uint32_t>()));
+        stack_.emplace_back(in_.text<std::uint32_t>("a text"));
         return true;
       case 0x8c:
       case 'U':
-        stack_.emplace_back(take(number<std::uint8_t>()));
+        stack_.emplace_back(in_.text<std::uint8_t>("a text"));
         return true;
       default:
         return false;
@@ -284,19 +274,19 @@ class Machine {
   bool use_memo(std::uint8_t operation) {
     switch (operation) {
       case 'q':
-        remember(number<std::uint8_t>());
+        remember(in_.number<std::uint8_t>("a place"));
         return true;
       case 'r':
-        remember(number<std::uint32_t>());
+        remember(in_.number<std::uint32_t>("a place"));
         return true;
       case 0x94:
         remember(memo_.size());
         return true;
       case 'h':
-        recall(number<std::uint8_t>());
+        recall(in_.number<std::uint8_t>("a place"));
         return true;
       case 'j':
-        recall(number<std::uint32_t>());
+        recall(in_.number<std::uint32_t>("a place"));
         return true;
       default:
         return false;
@@ -378,9 +368,9 @@ class Machine {
   }
 
   std::span<const std::byte> bytes_;
-  std::string_view source_;
+  std::string source_;
+  ByteCursor in_;
   Holds holds_;
-  std::size_t at_ = 0;
   std::vector<Value> stack_, memo_;
   std::vector<std::vector<Value>> containers_;
   std::vector<PickledTensor> tensors_;
