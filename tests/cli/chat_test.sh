@@ -134,7 +134,7 @@ terminal.answer_prompt(b"/quit\n")
 if terminal.status() != 0:
     fail("/quit is no error")
 
-# A terminal of a later conversation brings back its lines; nobody else can read them.
+# A later conversation recalls the lines of this one. Only their owner may read the file.
 if b"libedit" in subprocess.run(["ldd", attend], capture_output=True).stdout:  # not without: CMakeLists.txt
     if os.stat("state/attend/history").st_mode & 0o777 != 0o600:
         fail("others can read the history")

@@ -109,7 +109,7 @@ def adapters(server):
 
 
 def one_change_at_a_time(server):
-    """An adapter whose configuration is a pipe loads for as long as the test likes; that stops nobody else."""
+    """The test controls how long an adapter loads: its configuration is a pipe. Other requests must not wait for it."""
     shutil.copytree("adapters/a1", "adapters/late")
     shutil.copy("adapters/a1/adapter_config.json", "config")
     os.remove("adapters/late/adapter_config.json")

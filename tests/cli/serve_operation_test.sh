@@ -33,7 +33,7 @@ def log_line(server, word):
 
 
 def while_models_load():
-    """A model whose config.json is a pipe that nobody has written to yet is loading for as long as the test likes."""
+    """The test controls how long a model loads: its config.json is a pipe, to which the test writes later."""
     shutil.copytree("gpt2", "late")
     shutil.copy("gpt2/config.json", "config.json")
     os.remove("late/config.json")

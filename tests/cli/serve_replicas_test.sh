@@ -40,7 +40,7 @@ def replica(number):
 
 
 replicas = [replica(1), replica(2)]
-as_user = "user root;" if os.getuid() == 0 else ""  # otherwise nginx runs as the user nobody, who may not
+as_user = "user root;" if os.getuid() == 0 else ""  # by default nginx switches to the user `nobody`, who may not
                                                     # open the sockets
 nginx = subprocess.Popen(["nginx", "-p", os.getcwd(), "-c", "nginx.conf", "-e", "stderr", "-g", "daemon off;" + as_user],
                          stderr=open("nginx.log", "w"))  # fmt: skip

@@ -30,7 +30,7 @@ TEST(RequestSettings, TranslateTheFieldsOfOpenAI) {
                                          {"seed", -3},
                                          {"logit_bias", {{"12", -100}}},
                                          {"repetition_penalty", 1.5},
-                                         {"user", "somebody"},
+                                         {"user", "user-7"},
                                          {"presence_penalty", 0.5},
                                          {"top_k", nullptr}});
   const Json expected = {{"max_new_tokens", 7},
