@@ -1,5 +1,4 @@
 // The last hidden state of every token.
-#include "pipelines/pipeline.h"
 #include "pipelines/vector_parameters.h"
 
 namespace attend {

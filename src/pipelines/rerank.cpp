@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "formats/json/json_floats.h"
-#include "pipelines/pipeline.h"
 #include "pipelines/vector_parameters.h"
 
 #include <algorithm>

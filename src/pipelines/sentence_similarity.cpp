@@ -1,7 +1,6 @@
 // The similarity of sentences to a given one.
 #include "base/error.h"
 #include "formats/json/json_floats.h"
-#include "pipelines/pipeline.h"
 #include "pipelines/vector_parameters.h"
 
 namespace attend {

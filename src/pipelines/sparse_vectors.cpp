@@ -2,7 +2,6 @@
 #include <attend/token_weights.h>
 
 #include "formats/json/json_floats.h"
-#include "pipelines/pipeline.h"
 #include "pipelines/vector_parameters.h"
 
 #include <fmt/format.h>
@@ -10,30 +9,15 @@
 namespace attend {
 namespace {
 
-class SparseVectors : public Pipeline {
- public:
-  PipelineParameters parameters() override { return prompt_parameters(options_); }
-  void load(const ModelPath& model) override { embedder_.emplace(model); }
-
-  std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
-    EmbedOptions options = options_;
-    static_cast<RunOptions&>(options) = run;
-    std::vector<Json> answers;
-    for (const std::vector<TokenWeight>& weights : embedder_->embed(texts_of(inputs), options)) {
-      Json answer = Json::object();
-      auto& fields = answer.get_ref<Json::object_t&>();
-      for (const TokenWeight& each : weights)  // a vocabulary may have tokens without a text
-        fields.emplace_back(each.text.empty() ? fmt::format("#{}", each.token) : each.text,
-                            shortest_double(each.weight));
-      answers.push_back(std::move(answer));
-    }
-    return answers;
-  }
-
- private:
-  EmbedOptions options_;
-  std::optional<SparseEmbedder> embedder_;
-};
+// The weights by the texts of their tokens.
+Json weights_by_text(const std::vector<TokenWeight>& weights) {
+  Json answer = Json::object();
+  auto& fields = answer.get_ref<Json::object_t&>();
+  for (const TokenWeight& each : weights)  // a vocabulary may have tokens without a text
+    fields.emplace_back(each.text.empty() ? fmt::format("#{}", each.token) : each.text,
+                        shortest_double(each.weight));
+  return answer;
+}
 
 }  // namespace
 
@@ -42,6 +26,7 @@ const PipelineKind sparse_vectors_pipeline = {
     "sparse-vectors", "a weight for each token that a text is about",
     "Prints an object with tokens and their weights, the heaviest first: by SPLADE, or by BGE-M3 "
     "(sparse_linear.pt). Texts are cut at the model's maximum.",
-    "attend run sparse-vectors splade-v3 \"A dog runs.\"", make_pipeline<SparseVectors>};
+    "attend run sparse-vectors splade-v3 \"A dog runs.\"",
+    make_pipeline<EmbeddingPipeline<SparseEmbedder, weights_by_text>>};
 
 }  // namespace attend

@@ -4,7 +4,7 @@
 #include <attend/attend.h>
 #include <attend/tasks.h>
 
-#include "pipelines/parameters.h"
+#include "pipelines/pipeline.h"
 
 namespace attend {
 
@@ -32,6 +32,26 @@ PipelineParameters prompt_parameters(Options& options, std::string what = "Text 
   return {parameter::text("prompt_name", options.prompt_name, "Name of a prompt of the model"),
           std::move(prompt)};
 }
+
+// A pipeline that answers with what an Embedder of this kind makes of each text, written by `to_json`.
+template <class Embedder, auto to_json>
+class EmbeddingPipeline : public Pipeline {
+ public:
+  PipelineParameters parameters() override { return prompt_parameters(options_); }
+  void load(const ModelPath& model) override { embedder_.emplace(model); }
+
+  std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
+    EmbedOptions options = options_;
+    static_cast<RunOptions&>(options) = run;
+    std::vector<Json> answers;
+    for (const auto& made : embedder_->embed(texts_of(inputs), options)) answers.push_back(to_json(made));
+    return answers;
+  }
+
+ private:
+  EmbedOptions options_;
+  std::optional<Embedder> embedder_;
+};
 
 // similarity; absent: the model's own.
 PipelineParameter similarity_parameter(std::optional<Similarity>& similarity);

@@ -227,7 +227,7 @@ QueueRequest request_of(const Fields& body) {
 }
 
 // The same request with the fields of chats.
-RequestSettings wishes_of(const Fields& body, const OwnSettings& own) {
+RequestSettings settings_of(const Fields& body, const OwnSettings& own) {
   Json chat = Json::object();
   for (const RequestField& field : config_fields())
     if (body.has({field.name})) chat[field.name] = body.json().at(field.name);
@@ -244,7 +244,7 @@ RequestSettings wishes_of(const Fields& body, const OwnSettings& own) {
 void add_response_route(Server& server, const ServedModels& models, const TextBounds& bounds) {
   server.add(responses(models), [&models, bounds](const Fields& body) -> Reply {
     const ChosenModel chosen = find_generating(models, body, bounds);
-    const RequestSettings requested = wishes_of(body, chosen.model.own_settings());
+    const RequestSettings requested = settings_of(body, chosen.model.own_settings());
     check_new_tokens(chosen, requested, 1, bounds);
     std::vector<QueueRequest> request;
     request.push_back(request_of(body));
