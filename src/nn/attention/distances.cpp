@@ -50,7 +50,9 @@ Tensor rows_of(const BucketedBias& spec, const Tensor& key_minus_query, bool cau
   const std::int64_t buckets = causal ? spec.buckets : spec.buckets / 2, exact = buckets / 2;
   const Tensor distance = causal ? key_minus_query.neg().clamp_min(0) : key_minus_query.abs();
   const double width = std::log(static_cast<double>(spec.max_distance) / static_cast<double>(exact));
-  const Tensor far = (ops::log(distance.to(kFloat) / exact) / width * (buckets - exact)).to(kLong) + exact;
+  // Of distances below `exact`, whose logarithm may be -inf, the result is not used.
+  const Tensor large = distance.clamp_min(exact).to(kFloat);
+  const Tensor far = (ops::log(large / exact) / width * (buckets - exact)).to(kLong) + exact;
   const Tensor row = ops::where(distance < exact, distance, far.clamp_max(buckets - 1));
   return causal ? row : row + key_minus_query.gt(0).to(kLong) * buckets;
 }
