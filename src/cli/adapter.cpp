@@ -1,16 +1,13 @@
 // attend adapter merge | unmerge | info: adapters as files.
 #include "models/adapters/adapter.h"
 
-#include "base/directory.h"
+#include <attend/convert.h>
+
 #include "base/log.h"
 #include "cli/options/model_option.h"
 #include "cli/options/verb.h"
-#include "models/derived/companions.h"
-#include "models/derived/merge.h"
-#include "models/weights/tensors.h"
 
 #include <iostream>
-#include <map>
 
 namespace attend::cli {
 namespace {
@@ -22,29 +19,6 @@ struct AdapterArguments {
   bool json = false;
 };
 
-const std::map<std::string, ScalarType> kTypes = {
-    {"float32", kFloat}, {"float16", kHalf}, {"bfloat16", kBFloat16}};
-
-ScalarType type_of(const AdapterArguments& a, const ModelDirectory& directory) {
-  if (!a.type.empty()) return kTypes.at(a.type);
-  const WeightFiles checkpoint = directory.weight_files();
-  for (const auto& [name, view] : checkpoint.tensors())
-    if (is_floating(view.type)) return map_tensor(view, checkpoint.owner_of(name)).type();
-  return kFloat;
-}
-
-void write_adapter(const AdapterArguments& a, const ModelDirectory& directory, const PretrainedModel& model,
-                   ScalarType type) {
-  model.save(a.output, type);
-  copy_companions(directory.path(), a.output);
-  inform("wrote {}", a.output);
-}
-
-PretrainedModel load(const AdapterArguments& a, const ModelDirectory& directory) {
-  expect_no_model(a.output);
-  return PretrainedModel::load(directory, Purpose::training);
-}
-
 ModelPath path_of(const AdapterArguments& a) {
   ModelPath path(a.model);
   for (const std::string& adapter : a.adapters) path.adapters.push_back(read_adapter(adapter));
@@ -52,26 +26,16 @@ ModelPath path_of(const AdapterArguments& a) {
 }
 
 void merge(const AdapterArguments& a) {
-  const ModelDirectory directory(path_of(a));
-  PretrainedModel model = load(a, directory);
-  const ScalarType type = type_of(a, directory);
-  const RoundingCost cost = merge_adapters(model, type);
+  const RoundingCost cost = merge_adapters(path_of(a), a.output, a.type);
   if (cost.change > 0)
-    inform("rounding to {} costs {:.3g} % of the adapter's change (root mean squares {:.3g} of {:.3g})",
-           name_of(type), 100 * cost.error / cost.change, cost.error, cost.change);
-  write_adapter(a, directory, model, type);
+    inform("rounding costs {:.3g} % of the adapter's change (root mean squares {:.3g} of {:.3g})",
+           100 * cost.error / cost.change, cost.error, cost.change);
+  inform("wrote {}", a.output);
 }
 
 void unmerge(const AdapterArguments& a) {
-  const ModelDirectory directory(path_of(a));
-  PretrainedModel model = load(a, directory);
-  for (const auto& adapter : model.adapters())
-    if (adapter->replaces())
-      fail(
-          "{}: cannot be unmerged, because its whole modules and biases replaced the model's, which are lost",
-          adapter->source());
-  unmerge_adapters(model);
-  write_adapter(a, directory, model, type_of(a, directory));
+  unmerge_adapters(path_of(a), a.output, a.type);
+  inform("wrote {}", a.output);
 }
 
 void info(const AdapterArguments& a) {

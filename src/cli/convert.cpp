@@ -1,24 +1,16 @@
-// attend convert MODEL OUT: writes a model directory in transformers' format.
-#include "base/directory.h"
-#include "base/error.h"
+// attend convert MODEL OUT: writes a model directory in transformers' format, or a GGUF file.
+#include <attend/convert.h>
+
 #include "base/log.h"
 #include "cli/options/model_option.h"
 #include "cli/options/verb.h"
-#include "models/checkpoint/quantized.h"
-#include "models/derived/companions.h"
-#include "models/derived/gguf_export.h"
-#include "models/derived/merge.h"
-
-#include <filesystem>
 
 namespace attend::cli {
 
 int convert(int argc, char** argv) {
   ModelPath model;
   std::string output, type;
-  LoadOptions options{.purpose = Purpose::training};
-  FreshHead head;
-  Labels labels;
+  ConvertOptions options;
   Parser parser("convert",
                 "Rewrites a model as transformers would: from shards, pytorch_model.bin, float16 or old "
                 "tensor names to one model.safetensors in float32. With an output that ends with .gguf it "
@@ -33,34 +25,14 @@ int convert(int argc, char** argv) {
       "--architecture", options.architecture,
       "Another architecture of the family; missing tensors of its head are initialized from --seed");
   parser.app()
-      .add_option("--labels", labels.names, "Label names of the classifier, comma-separated")
+      .add_option("--labels", options.labels, "Label names of the classifier, comma-separated")
       ->delimiter(',');
-  parser.app().add_option("--seed", head.seed, "Seed of a new head's weights");
+  parser.app().add_option("--seed", options.seed, "Seed of a new head's weights");
   if (const auto status = parser.parse(argc, argv)) return *status;
-
-  if (model.weights != WeightFormat::float32)
-    fail("--weights {}: convert writes float32; attend quantize writes int8 and int4", name(model.weights));
-  const bool as_gguf = std::filesystem::path(output).extension() == ".gguf";
-  if (!as_gguf && !type.empty())
+  if (!type.empty() && std::filesystem::path(output).extension() != ".gguf")
     fail("--type: it is for GGUF files; name the output *.gguf, found {}", output);
-  if (as_gguf && std::filesystem::exists(output)) fail("{}: there is one already", output);
-  if (!as_gguf) expect_no_model(output);
-  if (!labels.names.empty()) head.labels = labels;
-  if (!options.architecture.empty() || head.labels) options.fresh = head;
-  const ModelDirectory directory(model);
-  if (const WeightFormat stored = stored_format(directory.config()); stored != WeightFormat::float32)
-    fail(
-        "{}: the weights are stored as {} and cannot become float32 again; convert the original model "
-        "instead",
-        directory.path().string(), name(stored));
-  PretrainedModel loaded = PretrainedModel::load(directory, options);
-  merge_adapters(loaded);
-  if (as_gguf) {
-    write_gguf(loaded, directory.path(), type.empty() ? "f32" : type, output);
-  } else {
-    loaded.save(output);
-    copy_companions(directory.path(), output);
-  }
+  if (!type.empty()) options.gguf_type = type;
+  attend::convert(model, output, options);
   inform("wrote {}", output);
   return 0;
 }

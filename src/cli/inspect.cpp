@@ -1,9 +1,7 @@
 // attend inspect MODEL: describes a model directory without loading it.
 #include "cli/options/verb.h"
-#include "models/checkpoint/found_architecture.h"
-#include "sources/inspection.h"
+#include "models/derived/model_info.h"
 
-#include <algorithm>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -134,17 +132,6 @@ void print_text(const Inspection& inspection) {
   for (const std::string& remark : inspection.unusual) print_line("unusual", remark);
 }
 
-// The architecture that is loaded, if config.json does not name it.
-void find_architecture(const ModelDirectory& directory, const WeightFiles& checkpoint,
-                       Inspection& inspection) {
-  const auto known = std::ranges::find_if(
-      families(), [&](const Family* family) { return family->model_type == inspection.model_type; });
-  if (known == families().end()) return;
-  inspection.architectures = {found_architecture(**known, directory.config(), checkpoint)};
-  inspection.unusual.push_back(
-      fmt::format("config.json names no architecture; its tensors fit {}", inspection.architectures.front()));
-}
-
 }  // namespace
 
 int inspect(int argc, char** argv) {
@@ -163,8 +150,7 @@ int inspect(int argc, char** argv) {
 
   const ModelDirectory directory(model);
   const WeightFiles checkpoint = directory.weight_files();
-  Inspection inspection = inspect_model(directory, checkpoint, check_values);
-  if (inspection.architectures.empty()) find_architecture(directory, checkpoint, inspection);
+  const Inspection inspection = describe_model(directory, checkpoint, check_values);
   const Json list = tensors ? tensor_list(checkpoint) : Json::array();
   if (json) {
     Json result = as_json(inspection);

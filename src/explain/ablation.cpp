@@ -74,9 +74,7 @@ Ablation ablate(const ModelPath& path, const AblationOptions& options) {
   recipe.model = path;
   recipe.objective = options.task.empty() ? usual_task(ModelDirectory(path)) : options.task;
   recipe.train = options.files;
-  recipe.format = options.format;
-  recipe.columns = options.columns;
-  recipe.header = options.header;
+  recipe.data = options.data;
   MeasuredModel measured(recipe);
   Transformer network = measured.model().network();
   const std::vector<Score> whole = measured.measure();

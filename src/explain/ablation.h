@@ -9,10 +9,9 @@
 namespace attend {
 
 struct AblationOptions {
-  std::vector<std::string> files = {};  // in the formats that attend evaluate reads them
-  std::string task = {};                // an objective; empty: the objective of the model's head
-  std::string format = {}, columns = {};
-  std::optional<bool> header = {};
+  std::vector<std::string> files = {};    // in the formats that attend evaluate reads them
+  std::string task = {};                  // an objective; empty: the objective of the model's head
+  DataRecipe data = {};                   // of which tables need format, columns and header
   std::vector<std::int64_t> layers = {};  // only heads of these layers; empty: of all
 };
 

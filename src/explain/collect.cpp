@@ -290,7 +290,8 @@ bool reads_images(const ModelDirectory& directory) {
 
 }  // namespace
 
-Explanation explain(const ModelPath& given, const ExplainInput& input, const ExplainOptions& options) {
+Explanation collect_explanation(const ModelPath& given, const ExplainInput& input,
+                                const ExplainOptions& options) {
   const Unrecorded no_gradients;  // except those of an attribution
   ModelPath path = given;
   path.low_memory = true;  // few passes, and gradients of inputs: both need unpacked matrices

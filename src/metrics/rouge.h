@@ -2,19 +2,13 @@
 // lower-cased. A text in another script has no words and scores 0.
 #pragma once
 
+#include <attend/metrics.h>
+
 #include "metrics/metric.h"
 
 #include <string_view>
 
 namespace attend {
-
-// F-measures of one text against its reference. L: the longest common subsequence of words, of the whole
-// text; Lsum: of lines against lines, together. Time grows with the product of the texts' lengths,
-// memory with that of their longest lines'.
-struct Rouge {
-  double rouge1 = 0, rouge2 = 0, rougeL = 0, rougeLsum = 0;
-};
-Rouge rouge(std::string_view hypothesis, std::string_view reference);  // valid UTF-8
 
 class RougeMetric : public Metric {
  public:

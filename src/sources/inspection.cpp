@@ -42,10 +42,11 @@ OddValues count_odd_values(std::span<const std::byte> data, Bits infinity, Bits 
 }
 
 // From tokenizer.json: the kind of its model, and the largest id + 1.
-Inspection::Tokenizer read_tokenizer(const fs::path& path) {
+ModelInfo::TokenizerInfo read_tokenizer(const fs::path& path) {
   const Fields fields(read_json(path), path.string());
   const Fields model(fields.json().value("model", Json()), path.string() + ": model");
-  Inspection::Tokenizer tokenizer = {model.text({"type"}, "of unknown kind"), path.filename().string(), {}};
+  ModelInfo::TokenizerInfo tokenizer = {
+      model.text({"type"}, "of unknown kind"), path.filename().string(), {}};
   std::uint64_t vocabulary = 0;
   if (const auto vocab = model.json().find("vocab"); vocab != model.json().end()) vocabulary = vocab->size();
   if (const auto added = fields.json().find("added_tokens"); added != fields.json().end())
@@ -57,10 +58,10 @@ Inspection::Tokenizer read_tokenizer(const fs::path& path) {
   return tokenizer;
 }
 
-std::optional<Inspection::Tokenizer> find_tokenizer(const fs::path& directory) {
+std::optional<ModelInfo::TokenizerInfo> find_tokenizer(const fs::path& directory) {
   const auto source = open_source(directory);
   if (const auto found = source->stored_tokenizer())
-    return Inspection::Tokenizer{found->kind, directory.filename().string(), found->vocabulary};
+    return ModelInfo::TokenizerInfo{found->kind, directory.filename().string(), found->vocabulary};
   if (source->is_one_file()) return {};
   if (file_exists(directory / "tokenizer.json")) return read_tokenizer(directory / "tokenizer.json");
   constexpr std::pair<const char*, const char*> files[] = {
@@ -71,7 +72,7 @@ std::optional<Inspection::Tokenizer> find_tokenizer(const fs::path& directory) {
   };
   for (const auto& [file, kind] : files) {
     if (!file_exists(directory / file)) continue;
-    Inspection::Tokenizer tokenizer = {kind, file, {}};
+    ModelInfo::TokenizerInfo tokenizer = {kind, file, {}};
     // With a vocab.json, the ids are not those of the SentencePiece model (Marian, M2M-100).
     if (file_exists(directory / "vocab.json")) {
       tokenizer.vocabulary = read_json(directory / "vocab.json").size();

@@ -2,6 +2,8 @@
 // built.
 #pragma once
 
+#include <attend/inspect.h>
+
 #include "sources/sentence_modules.h"
 
 #include <cstdint>
@@ -12,30 +14,9 @@
 
 namespace attend {
 
-struct Inspection {
-  struct TypeTotals {
-    std::uint64_t tensors = 0, values = 0, bytes = 0;
-  };
-  struct File {
-    std::string name;
-    std::uint64_t bytes;
-  };
-  struct Tokenizer {
-    std::string kind;                         // "BPE", "WordPiece", "Unigram", "SentencePiece", ...
-    std::string file;                         // the file with this information
-    std::optional<std::uint64_t> vocabulary;  // tokens, if known without running the tokenizer
-  };
-
-  std::string model_type;
-  std::vector<std::string> architectures;
-  // Trained floating-point values, and computed ones (masks, positions), which old checkpoints also contain.
-  std::uint64_t parameters = 0, buffers = 0;
-  std::map<std::string, TypeTotals> types;  // by the name of the type: "F32", "Q4_K"
-  std::vector<File> files;                  // of weights
-  std::optional<Tokenizer> tokenizer;
+struct Inspection : ModelInfo {
   std::optional<SentenceDirectory> sentences;  // how it makes vectors from texts, if it can
   Json generation;                             // as in ModelDirectory::generation_config
-  std::vector<std::string> unusual;            // one sentence each
 };
 
 // `check_values` reads all weights and searches for NaN, infinity, and numbers so large that their squares

@@ -1,15 +1,11 @@
 // Merges adapters into weights: W + scale B A instead of W, and back.
 #pragma once
 
+#include <attend/convert.h>
+
 #include "models/checkpoint/pretrained_model.h"
 
 namespace attend {
-
-// What rounding costs: the root mean squares of the change and of the error, over all numbers of the changed
-// matrices.
-struct RoundingCost {
-  double change = 0, error = 0;
-};
 
 // Merges the model's adapters into its weights, in float32, and removes the adapters. An Error for an adapter
 // of a table that other parts of the model read too, or whose factors have a bias if the model's matrix has

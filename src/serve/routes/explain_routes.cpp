@@ -103,7 +103,7 @@ void add_explain_routes(Server& server, const ServedModels& models, const Explai
     const ExplainOptions options = read_explain_options(body);
     check_length(chosen, input, bounds.tokens);
     const Turn turn(*open, bounds.at_a_time);
-    Explanation explanation = explain(explained_model(chosen), input, options);
+    Explanation explanation = collect_explanation(explained_model(chosen), input, options);
     explanation.model = chosen.name;
     return explanation;
   };

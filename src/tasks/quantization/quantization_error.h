@@ -1,6 +1,8 @@
 // The quantization error of each matrix of a model, on the user's texts.
 #pragma once
 
+#include <attend/convert.h>
+
 #include "models/checkpoint/pretrained_model.h"
 
 #include <filesystem>
@@ -8,13 +10,6 @@
 #include <vector>
 
 namespace attend {
-
-struct MatrixError {
-  std::vector<std::string> names;  // names of the checkpoint's matrices that are one matrix in memory
-  // sqrt(sum of squared differences / sum of squares) of its outputs over all tokens. Each matrix is measured
-  // alone: its inputs are those of the float32 model.
-  double error = 0;
-};
 
 // Over the texts of `file` (read_texts_through), the worst matrix first. Matrices that the texts never reach
 // are left out. `format`: int8 or int4; `factors`: LoadOptions::factors, which do not change the float32
