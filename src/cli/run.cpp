@@ -3,7 +3,7 @@
 #include "base/progress.h"
 #include "cli/options/bad_inputs.h"
 #include "cli/options/model_option.h"
-#include "cli/options/parameter_flags.h"
+#include "cli/options/option_flags.h"
 #include "cli/options/run_inputs.h"
 #include "cli/options/shard.h"
 #include "cli/options/text_lines.h"
@@ -48,15 +48,15 @@ void add_options(CLI::App& app, ModelPath& model, InputOptions& input, AdapterOf
   add_cache(app, model);
   adapters.add(app);
   add_texts(app, "text", input.texts, "The texts; default: lines of standard input");
-  add_parameter(
-      app, parameter::choice(
-               "input_format", input.format,
-               {{"lines", InputFormat::lines},
-                {"json", InputFormat::json},
-                {"csv", InputFormat::csv},
-                {"tsv", InputFormat::tsv}},
-               "Format of standard input: lines; json (per line an object with fields, or a text); csv or "
-               "tsv (a table with field names in the first line)"));
+  add_option(app,
+             option::choice(
+                 "input_format", input.format,
+                 {{"lines", InputFormat::lines},
+                  {"json", InputFormat::json},
+                  {"csv", InputFormat::csv},
+                  {"tsv", InputFormat::tsv}},
+                 "Format of standard input: lines; json (per line an object with fields, or a text); csv or "
+                 "tsv (a table with field names in the first line)"));
   app.add_flag_callback(
       "--json-input", [&input] { input.format = InputFormat::json; }, "Same as --input-format json");
   app.add_option_function<std::vector<std::string>>(
@@ -64,7 +64,7 @@ void add_options(CLI::App& app, ModelPath& model, InputOptions& input, AdapterOf
          "FIELD=COLUMN: the table column of a field; may be repeated")
       ->allow_extra_args(false);
   app.add_option("--batch-tokens", options.batch_tokens, "Tokens per batch")->check(positive());
-  add_parameter(app, truncate_parameter(options));
+  add_option(app, truncate_parameter(options));
   bad.add_option(app);
 }
 
@@ -161,7 +161,7 @@ int run(int argc, char** argv) {
   Parser parser("run " + name, kind->description, kind->example);
   add_options(parser.app(), model, input, adapters, options, bad);
   const std::unique_ptr<Pipeline> task = kind->make(name);
-  add_parameters(parser.app(), task->parameters());
+  add_options(parser.app(), task->parameters());
   shard.add_options(parser.app());
   if (const auto status = parser.parse(argc - 1, argv + 1)) return *status;
   if (shard.given() && (input.format == InputFormat::csv || input.format == InputFormat::tsv))

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "cli/options/parameter_flags.h"
+#include "cli/options/option_flags.h"
 #include "cli/options/verb.h"
 #include "tokenizers/trainers/trainer_presets.h"
 
@@ -25,29 +25,29 @@ int tokenizer(int argc, char** argv) {
   app.add_option("action", action, "The action")->required()->check(CLI::IsMember({"train"}));
   app.add_option("files", files, "Text files")->required();
   app.add_option("--output", output, "The directory to write")->required();
-  PipelineParameter model = parameter::choice(
-      "model", options.model,
-      {{"bpe", Model::bpe},
-       {"metaspace", Model::metaspace},
-       {"unigram", Model::unigram},
-       {"wordpiece", Model::wordpiece},
-       {"character", Model::character}},
-      "bpe (byte-level), metaspace (BPE over characters, as in SentencePiece), unigram (as in "
-      "SentencePiece), wordpiece or character; default: that of the preset's family");
+  Option model =
+      option::choice("model", options.model,
+                     {{"bpe", Model::bpe},
+                      {"metaspace", Model::metaspace},
+                      {"unigram", Model::unigram},
+                      {"wordpiece", Model::wordpiece},
+                      {"character", Model::character}},
+                     "bpe (byte-level), metaspace (BPE over characters, as in SentencePiece), unigram (as in "
+                     "SentencePiece), wordpiece or character; default: that of the preset's family");
   model.schema.erase("default");  // it depends on the preset
-  add_parameter(app, model);
-  add_parameter(app,
-                parameter::choice(
-                    "preset", options.preset,
-                    {{"plain", Preset::plain},
-                     {"gpt2", Preset::gpt2},
-                     {"translation", Preset::translation},
-                     {"bert", Preset::bert},
-                     {"bart", Preset::bart},
-                     {"t5", Preset::t5},
-                     {"xlnet", Preset::xlnet}},
-                    "Special tokens and template: plain, gpt2, translation, bert (always used by wordpiece), "
-                    "bart (also for RoBERTa), t5 or xlnet"));
+  add_option(app, model);
+  add_option(app,
+             option::choice(
+                 "preset", options.preset,
+                 {{"plain", Preset::plain},
+                  {"gpt2", Preset::gpt2},
+                  {"translation", Preset::translation},
+                  {"bert", Preset::bert},
+                  {"bart", Preset::bart},
+                  {"t5", Preset::t5},
+                  {"xlnet", Preset::xlnet}},
+                 "Special tokens and template: plain, gpt2, translation, bert (always used by wordpiece), "
+                 "bart (also for RoBERTa), t5 or xlnet"));
   app.add_option("--vocab-size", options.vocabulary_size,
                  "Vocabulary size including special tokens; not for character")
       ->check(positive());

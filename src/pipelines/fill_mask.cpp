@@ -6,9 +6,9 @@ namespace {
 
 class FillMask : public Pipeline {
  public:
-  PipelineParameters parameters() override {
-    return {parameter::integer("top_k", options_.top_k, 1, "Tokens for each mask, best first"),
-            parameter::texts("targets", options_.targets, "Allow only these tokens")};
+  Options parameters() override {
+    return {option::integer("top_k", options_.top_k, 1, "Tokens for each mask, best first"),
+            option::texts("targets", options_.targets, "Allow only these tokens")};
   }
   void load(const ModelPath& model) override { filler_.emplace(model); }
 

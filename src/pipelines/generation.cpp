@@ -33,22 +33,21 @@ class Generation : public Pipeline {
  public:
   Generation(GenerationTask task, std::string pair) : task_(task), pair_(std::move(pair)) {}
 
-  PipelineParameters parameters() override {
-    PipelineParameters all;
+  Options parameters() override {
+    Options all;
     for (const std::string field : kFields)
       all.push_back({field, schema::anything(), "As " + field + " of generation_config.json",
                      [this, field](const Json& value) { fields_[field] = value; }});
-    all.push_back(parameter::text("generation_config", config_file_,
-                                  "A JSON file with fields of generation_config.json, for this run"));
-    all.push_back(parameter::make("seed", seed_, schema::integer(0, std::numeric_limits<std::int64_t>::max()),
-                                  "Random seed; the same seed gives the same text"));
+    all.push_back(option::text("generation_config", config_file_,
+                               "A JSON file with fields of generation_config.json, for this run"));
+    all.push_back(option::make("seed", seed_, schema::integer(0, std::numeric_limits<std::int64_t>::max()),
+                               "Random seed; the same seed gives the same text"));
     if (task_ == GenerationTask::text_generation)
-      all.push_back(
-          parameter::flag("return_full_text", options_.full_text, "Start the result with the prompt"));
+      all.push_back(option::flag("return_full_text", options_.full_text, "Start the result with the prompt"));
     if (task_ == GenerationTask::translation) {
-      all.push_back(parameter::text("src_lang", source_language_,
-                                    "Source language of a multilingual model, such as en or eng_Latn"));
-      all.push_back(parameter::text("tgt_lang", target_language_, "Target language of a multilingual model"));
+      all.push_back(option::text("src_lang", source_language_,
+                                 "Source language of a multilingual model, such as en or eng_Latn"));
+      all.push_back(option::text("tgt_lang", target_language_, "Target language of a multilingual model"));
     }
     return all;
   }

@@ -43,8 +43,8 @@ Picture read_picture(const Fields& input) {
 
 class ImageClassification : public Pipeline {
  public:
-  PipelineParameters parameters() override {
-    return {parameter::integer("top_k", options_.top_k, 0, "Max labels per picture, best first; 0: all"),
+  Options parameters() override {
+    return {option::integer("top_k", options_.top_k, 0, "Max labels per picture, best first; 0: all"),
             function_parameter(options_.function)};
   }
   void load(const ModelPath& model) override { classifier_.emplace(model); }

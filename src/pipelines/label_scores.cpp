@@ -8,13 +8,13 @@ Json label_list(const std::vector<LabelScore>& labels) {
   return list;
 }
 
-PipelineParameter function_parameter(ScoreFunction& function) {
-  return parameter::choice("function_to_apply", function,
-                           {{"default", ScoreFunction::by_model},
-                            {"softmax", ScoreFunction::softmax},
-                            {"sigmoid", ScoreFunction::sigmoid},
-                            {"none", ScoreFunction::none}},
-                           "Function that turns logits into scores");
+Option function_parameter(ScoreFunction& function) {
+  return option::choice("function_to_apply", function,
+                        {{"default", ScoreFunction::by_model},
+                         {"softmax", ScoreFunction::softmax},
+                         {"sigmoid", ScoreFunction::sigmoid},
+                         {"none", ScoreFunction::none}},
+                        "Function that turns logits into scores");
 }
 
 }  // namespace attend

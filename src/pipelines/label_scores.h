@@ -8,6 +8,6 @@ namespace attend {
 // [{"label", "score"}, ...]
 Json label_list(const std::vector<LabelScore>& labels);
 
-PipelineParameter function_parameter(ScoreFunction& function);
+Option function_parameter(ScoreFunction& function);
 
 }  // namespace attend

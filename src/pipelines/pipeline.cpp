@@ -19,9 +19,9 @@ std::vector<Json> Pipeline::from_texts(const std::vector<std::string>& texts) co
   return inputs;
 }
 
-PipelineParameter truncate_parameter(RunOptions& options) {
-  return parameter::flag("truncate", options.truncate,
-                         "Truncate texts longer than the model's maximum; by default they are errors");
+Option truncate_parameter(RunOptions& options) {
+  return option::flag("truncate", options.truncate,
+                      "Truncate texts longer than the model's maximum; by default they are errors");
 }
 
 void check_fields(const Fields& input, const Pipeline& pipeline, std::span<const std::string_view> others) {

@@ -7,7 +7,7 @@
 #include <attend/tasks.h>
 
 #include "formats/json/json.h"
-#include "pipelines/parameters.h"
+#include "formats/options/option.h"
 
 #include <memory>
 #include <span>
@@ -28,7 +28,7 @@ class Pipeline {
  public:
   virtual ~Pipeline() = default;
   // They set members of this object.
-  virtual PipelineParameters parameters() { return {}; }
+  virtual Options parameters() { return {}; }
   // After the parameters are set. An Error for parameters that exclude each other, and for a model that is
   // for other tasks.
   virtual void load(const ModelPath& model) = 0;
@@ -65,7 +65,7 @@ std::unique_ptr<Pipeline> make_pipeline(const std::string&) {
   return std::make_unique<T>();
 }
 
-PipelineParameter truncate_parameter(RunOptions& options);
+Option truncate_parameter(RunOptions& options);
 
 // An Error with the input's name unless it has the pipeline's fields and, except for `others`, no more.
 void check_fields(const Fields& input, const Pipeline& pipeline, std::span<const std::string_view> others);

@@ -7,21 +7,19 @@ namespace {
 
 class QuestionAnswering : public Pipeline {
  public:
-  PipelineParameters parameters() override {
-    PipelineParameter context =
-        parameter::text("context", context_, "A context in which to look for every answer");
+  Options parameters() override {
+    Option context = option::text("context", context_, "A context in which to look for every answer");
     context.excludes = "question";
     return {
-        parameter::text("question", question_, "A question to ask about every text"),
+        option::text("question", question_, "A question to ask about every text"),
         std::move(context),
-        parameter::integer("top_k", options_.top_k, 1, "Number of answers to a question, best first"),
-        parameter::integer("max_answer_len", options_.max_answer_length, 1, "Max tokens of an answer"),
-        parameter::integer(
-            "max_seq_len", options_.max_length, 1,
-            "Max tokens of question and context together; longer contexts are read in windows"),
-        parameter::integer("doc_stride", options_.stride, 0, "Tokens that two windows share"),
-        parameter::flag("handle_impossible_answer", options_.may_be_impossible, "Allow an empty answer"),
-        parameter::flag("align_to_words", options_.whole_words, "Answers start and end at word boundaries")};
+        option::integer("top_k", options_.top_k, 1, "Number of answers to a question, best first"),
+        option::integer("max_answer_len", options_.max_answer_length, 1, "Max tokens of an answer"),
+        option::integer("max_seq_len", options_.max_length, 1,
+                        "Max tokens of question and context together; longer contexts are read in windows"),
+        option::integer("doc_stride", options_.stride, 0, "Tokens that two windows share"),
+        option::flag("handle_impossible_answer", options_.may_be_impossible, "Allow an empty answer"),
+        option::flag("align_to_words", options_.whole_words, "Answers start and end at word boundaries")};
   }
   void load(const ModelPath& model) override { answerer_.emplace(model); }
   std::vector<InputField> fields() const override {

@@ -14,12 +14,12 @@ namespace {
 
 class Rerank : public Pipeline {
  public:
-  PipelineParameters parameters() override {
-    PipelineParameters all = prompt_parameters(
+  Options parameters() override {
+    Options all = prompt_parameters(
         options_, "What to look for, for models with a prompt, such as Qwen3-Reranker's instruction");
-    all.push_back(parameter::integer("top_k", top_k_, 0, "Max documents per query; 0: all"));
-    all.push_back(parameter::flag("raw_scores", options_.raw_scores,
-                                  "The model's scores as they are, without a sigmoid"));
+    all.push_back(option::integer("top_k", top_k_, 0, "Max documents per query; 0: all"));
+    all.push_back(
+        option::flag("raw_scores", options_.raw_scores, "The model's scores as they are, without a sigmoid"));
     return all;
   }
   void load(const ModelPath& model) override { reranker_.emplace(model); }

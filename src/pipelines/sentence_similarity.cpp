@@ -8,8 +8,8 @@ namespace {
 
 class SentenceSimilarity : public Pipeline {
  public:
-  PipelineParameters parameters() override {
-    PipelineParameters all = vectors_.parameters();
+  Options parameters() override {
+    Options all = vectors_.parameters();
     all.insert(all.begin(), similarity_parameter(similarity_));
     return all;
   }

@@ -7,8 +7,8 @@ namespace {
 
 class TextClassification : public Pipeline {
  public:
-  PipelineParameters parameters() override {
-    return {parameter::integer("top_k", options_.top_k, 0, "Max labels per text, best first; 0: all"),
+  Options parameters() override {
+    return {option::integer("top_k", options_.top_k, 0, "Max labels per text, best first; 0: all"),
             function_parameter(options_.function)};
   }
   void load(const ModelPath& model) override { classifier_.emplace(model); }

@@ -6,19 +6,19 @@ namespace {
 
 class TokenClassification : public Pipeline {
  public:
-  PipelineParameters parameters() override {
-    return {parameter::choice("aggregation_strategy", options_.aggregation,
-                              {{"none", Aggregation::none},
-                               {"simple", Aggregation::simple},
-                               {"first", Aggregation::first},
-                               {"average", Aggregation::average},
-                               {"max", Aggregation::max}},
-                              "How tokens are combined into entities"),
-            parameter::texts("ignore_labels", options_.ignored_labels, "Labels to leave out"),
-            parameter::integer(
-                "stride", options_.stride, 0,
-                "Read long texts in overlapping windows that share this many tokens, instead of only "
-                "their start; needs an aggregation")};
+  Options parameters() override {
+    return {
+        option::choice("aggregation_strategy", options_.aggregation,
+                       {{"none", Aggregation::none},
+                        {"simple", Aggregation::simple},
+                        {"first", Aggregation::first},
+                        {"average", Aggregation::average},
+                        {"max", Aggregation::max}},
+                       "How tokens are combined into entities"),
+        option::texts("ignore_labels", options_.ignored_labels, "Labels to leave out"),
+        option::integer("stride", options_.stride, 0,
+                        "Read long texts in overlapping windows that share this many tokens, instead of only "
+                        "their start; needs an aggregation")};
   }
   void load(const ModelPath& model) override { classifier_.emplace(model); }
 

@@ -12,16 +12,16 @@ Json token_rows(const Features& features) {
   return rows;
 }
 
-PipelineParameters VectorParameters::parameters() {
-  PipelineParameters all = prompt_parameters(embed_);
+Options VectorParameters::parameters() {
+  Options all = prompt_parameters(embed_);
   all.push_back(
-      parameter::integer("dimensions", embed_.dimensions, 1, "Keep only the first N numbers of each vector"));
-  all.push_back(parameter::flag("normalize", embed_.normalize,
-                                "Scale vectors to length 1, or not; default: the model's setting"));
+      option::integer("dimensions", embed_.dimensions, 1, "Keep only the first N numbers of each vector"));
+  all.push_back(option::flag("normalize", embed_.normalize,
+                             "Scale vectors to length 1, or not; default: the model's setting"));
   all.push_back(
-      parameter::word("pooling", embedder_.pooling,
-                      {"mean", "cls", "max", "lasttoken", "weightedmean", "mean_sqrt_len_tokens"},
-                      "How token vectors become one vector; default: the setting of the model's directory"));
+      option::word("pooling", embedder_.pooling,
+                   {"mean", "cls", "max", "lasttoken", "weightedmean", "mean_sqrt_len_tokens"},
+                   "How token vectors become one vector; default: the setting of the model's directory"));
   return all;
 }
 
@@ -31,13 +31,13 @@ EmbedOptions VectorParameters::embed(const RunOptions& run) const {
   return options;
 }
 
-PipelineParameter similarity_parameter(std::optional<Similarity>& similarity) {
-  return parameter::choice("similarity", similarity,
-                           {{"cosine", Similarity::cosine},
-                            {"dot", Similarity::dot},
-                            {"euclidean", Similarity::euclidean},
-                            {"manhattan", Similarity::manhattan}},
-                           "Similarity measure; default: the model's. Distances are negative");
+Option similarity_parameter(std::optional<Similarity>& similarity) {
+  return option::choice("similarity", similarity,
+                        {{"cosine", Similarity::cosine},
+                         {"dot", Similarity::dot},
+                         {"euclidean", Similarity::euclidean},
+                         {"manhattan", Similarity::manhattan}},
+                        "Similarity measure; default: the model's. Distances are negative");
 }
 
 }  // namespace attend

@@ -14,7 +14,7 @@ Json token_rows(const Features& features);
 class VectorParameters {
  public:
   // prompt_name, prompt, dimensions, normalize, pooling. They are set in this object.
-  PipelineParameters parameters();
+  Options parameters();
 
   const EmbedderOptions& embedder() const { return embedder_; }
   EmbedOptions embed(const RunOptions& run) const;
@@ -25,11 +25,11 @@ class VectorParameters {
 };
 
 // prompt_name, prompt; `what` is the prompt's description.
-template <class Options>
-PipelineParameters prompt_parameters(Options& options, std::string what = "Text to put before every text") {
-  PipelineParameter prompt = parameter::text("prompt", options.prompt, std::move(what));
+template <class Prompted>
+Options prompt_parameters(Prompted& options, std::string what = "Text to put before every text") {
+  Option prompt = option::text("prompt", options.prompt, std::move(what));
   prompt.excludes = "prompt_name";
-  return {parameter::text("prompt_name", options.prompt_name, "Name of a prompt of the model"),
+  return {option::text("prompt_name", options.prompt_name, "Name of a prompt of the model"),
           std::move(prompt)};
 }
 
@@ -37,7 +37,7 @@ PipelineParameters prompt_parameters(Options& options, std::string what = "Text 
 template <class Embedder, auto to_json>
 class EmbeddingPipeline : public Pipeline {
  public:
-  PipelineParameters parameters() override { return prompt_parameters(options_); }
+  Options parameters() override { return prompt_parameters(options_); }
   void load(const ModelPath& model) override { embedder_.emplace(model); }
 
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions& run) override {
@@ -54,6 +54,6 @@ class EmbeddingPipeline : public Pipeline {
 };
 
 // similarity; absent: the model's own.
-PipelineParameter similarity_parameter(std::optional<Similarity>& similarity);
+Option similarity_parameter(std::optional<Similarity>& similarity);
 
 }  // namespace attend

@@ -7,14 +7,14 @@ namespace {
 
 class ZeroShotClassification : public Pipeline {
  public:
-  PipelineParameters parameters() override {
-    PipelineParameter labels =
-        parameter::texts("labels", labels_, "Candidate labels, unless an input has a field candidate_labels");
+  Options parameters() override {
+    Option labels =
+        option::texts("labels", labels_, "Candidate labels, unless an input has a field candidate_labels");
     labels.aliases = {"candidate_labels"};
     return {std::move(labels),
-            parameter::text("hypothesis_template", options_.hypothesis,
-                            "Hypothesis sentence; {} is replaced by the label"),
-            parameter::flag("multi_label", options_.several, "Multi-label: score each label alone")};
+            option::text("hypothesis_template", options_.hypothesis,
+                         "Hypothesis sentence; {} is replaced by the label"),
+            option::flag("multi_label", options_.several, "Multi-label: score each label alone")};
   }
   void load(const ModelPath& model) override { classifier_.emplace(model); }
   std::vector<InputField> fields() const override {

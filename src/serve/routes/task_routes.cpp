@@ -21,9 +21,9 @@ class LoadedTask {
   LoadedTask(const PipelineKind& kind, const ChosenModel& chosen, const Json& parameters)
       : task_(kind.make(std::string(kind.name))),
         gathered_([this](const std::vector<Json>& inputs) { return run(inputs); }) {
-    PipelineParameters all = task_->parameters();
+    Options all = task_->parameters();
     all.push_back(truncate_parameter(options_));
-    set_parameters(all, parameters);
+    set_options(all, parameters);
     options_.adapter = chosen.adapter;
     try {
       task_->load(chosen.model.model());
@@ -144,7 +144,7 @@ Endpoint endpoint_of(const PipelineKind& kind, const ServedModels& models) {
   using namespace schema;  // NOLINT(google-build-using-namespace)
   const std::unique_ptr<Pipeline> task = kind.make(std::string(kind.name));
   RunOptions options;
-  PipelineParameters all = task->parameters();
+  Options all = task->parameters();
   all.push_back(truncate_parameter(options));
   Json fields = Json::object();
   for (const InputField& field : task->fields())

@@ -1,4 +1,4 @@
-// PipelineParameters of pipelines: set from JSON, checked, and described as a schema; also for a pipeline
+// Options of pipelines: set from JSON, checked, and described as a schema; also for a pipeline
 // that is defined here.
 #include "expect_error.h"
 #include "pipelines/pipeline.h"
@@ -13,13 +13,13 @@ enum class Case { as_is, upper };
 // Repeats texts.
 class Echo : public Pipeline {
  public:
-  PipelineParameters parameters() override {
-    PipelineParameter separator = parameter::text("separator", separator_, "Text between them");
+  Options parameters() override {
+    Option separator = option::text("separator", separator_, "Text between them");
     separator.excludes = "lines";
-    return {parameter::integer("times", times_, 1, "Number of repetitions"),
-            parameter::choice("case", case_, {{"as_is", Case::as_is}, {"upper", Case::upper}}, "Letter case"),
-            parameter::flag("lines", lines_, "One per line"), std::move(separator),
-            parameter::texts("ignore", ignored_, "Texts to leave out")};
+    return {option::integer("times", times_, 1, "Number of repetitions"),
+            option::choice("case", case_, {{"as_is", Case::as_is}, {"upper", Case::upper}}, "Letter case"),
+            option::flag("lines", lines_, "One per line"), std::move(separator),
+            option::texts("ignore", ignored_, "Texts to leave out")};
   }
   void load(const ModelPath&) override {}
   std::vector<Json> run(const std::vector<Fields>& inputs, const RunOptions&) override {
@@ -45,7 +45,7 @@ class Echo : public Pipeline {
 
 Json answer(const Json& given, const std::string& text) {
   Echo echo;
-  set_parameters(echo.parameters(), given);
+  set_options(echo.parameters(), given);
   echo.load({});
   const Json input = echo.from_texts({text}).front();
   check_fields(Fields(input, "input"), echo, {});
@@ -91,7 +91,7 @@ TEST(Pipelines, AreFoundByAllTheirNames) {
   EXPECT_EQ(find_pipeline("fill-masks"), nullptr);
   for (const PipelineKind* kind : pipelines()) {
     const auto made = kind->make(std::string(kind->name));
-    for (const PipelineParameter& each : made->parameters()) {
+    for (const Option& each : made->parameters()) {
       EXPECT_FALSE(each.description.empty()) << kind->name << " " << each.name;
       EXPECT_FALSE(each.description.ends_with('.')) << kind->name << " " << each.name;
     }
