@@ -225,8 +225,8 @@ def attend_command(
     command = [attend, "train", "--objective", case.objective, "--model", model, "--train", *data, "--output",
                folder / "output", "--save-batches", folder, "--steps", 2 * steps + 100, *size,
                *more.get(case.objective, []), "--precision", precision, "--threads", threads,
-               "--optimizer", "adamw", "--rate", RATE, "--schedule", "constant", "--warmup", 0, "--beta2", 0.999,
-               "--epsilon", 1e-8, "--weight-decay", DECAY, "--clip", CLIP, "--quiet"]  # fmt: skip
+               "--optimizer", "adamw", "--learning-rate", RATE, "--schedule", "constant", "--warmup", 0, "--beta2", 0.999,
+               "--epsilon", 1e-8, "--weight-decay", DECAY, "--max-grad-norm", CLIP, "--quiet"]  # fmt: skip
     return [str(part) for part in command]
 
 

@@ -25,8 +25,8 @@ int main(int argc, char** argv) {
     recipe.train = {argv[2]};
     recipe.validation = {argv[3]};
     recipe.output = argv[4];
-    recipe.epochs = 2;
-    recipe.rate = 5e-5;
+    recipe.duration.epochs = 2;
+    recipe.optimizer.learning_rate = 5e-5;
     if (attend::train(recipe, [] { return interrupted != 0; }) == attend::TrainingEnd::interrupted)
       return 130;
     recipe.model = argv[4];

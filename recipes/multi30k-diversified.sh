@@ -40,7 +40,7 @@ train "$output/fresh" "$output/both" "$output/both" --steps 3800 --cooldown 0 --
 cat "$data/train.en" "$data/train.en" "$output/own.en" >"$output/diverse.en"
 cat "$data/train.de" "$output/own.de" "$data/train.de" >"$output/diverse.de"
 train "$output/both" "$output/diverse" "$output/diverse" --steps 3600 --cooldown 2300 --dropout 0.2 \
-  --rate 0.003 --warmup 400
+  --learning-rate 0.003 --warmup 400
 
 train "$output/diverse" "$data/train" "$output/en-de" --steps 2700 --cooldown 2000 --dropout 0.3 \
-  --rate 0.003 --warmup 100
+  --learning-rate 0.003 --warmup 100

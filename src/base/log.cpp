@@ -39,14 +39,18 @@ void set_log(LogHandler handler) {
 }
 
 void log_to_standard_error() {
+  log_to_standard_error([](std::string_view message) { return std::string(message); });
+}
+
+void log_to_standard_error(std::string (*reword)(std::string_view message)) {
   set_quiet(false);
-  set_log([](LogLevel level, std::string_view text) {
+  set_log([reword](LogLevel level, std::string_view text) {
     if (level == LogLevel::remark && quiet()) return;
     hide_progress();
     if (level == LogLevel::remark)
-      standard_error().info("{}", text);
+      standard_error().info("{}", reword(text));
     else
-      standard_error().warn("warning: {}", text);
+      standard_error().warn("warning: {}", reword(text));
   });
 }
 

@@ -1,14 +1,14 @@
 // attend explain MODEL TEXT --output page.html
 #include "base/log.h"
 #include "cli/options/model_option.h"
-#include "cli/options/parameter_flags.h"
-#include "cli/options/table_options.h"
+#include "cli/options/option_flags.h"
 #include "cli/options/verb.h"
 #include "explain/ablation.h"
 #include "explain/collect.h"
 #include "explain/document.h"
 #include "explain/page.h"
 #include "explain/still.h"
+#include "training/recipe_options.h"
 
 #include <algorithm>
 
@@ -128,7 +128,10 @@ void add_ablation(CLI::App& app, AblationOptions& options) {
                  "attend evaluate");
   app.add_option("--task", options.task,
                  "With --ablate: the task, as in attend evaluate (default: that of the model's head)");
-  add_table_options(app, {options.format, options.columns, options.header}, "With --ablate: ");
+  for (Option option : selected(options_of(options.data), {"format", "columns", "header"})) {
+    option.description.insert(0, "With --ablate: ");
+    add_option(app, option);
+  }
 }
 
 // One line for each head: the change of the metrics without it.
@@ -171,11 +174,11 @@ int explain(int argc, char** argv) {
   app.add_option("--safetensors", tensors,
                  "The safetensors file to write: all tensors, with the rest in its metadata");
   app.add_option("--svg", picture, "The SVG picture of one view to write");
-  add_parameter(app,
-                parameter::choice(
-                    "view", still.view,
-                    {{"heads", StillView::heads}, {"model", StillView::model}, {"neuron", StillView::neuron}},
-                    "Of --svg"));
+  add_option(app,
+             option::choice(
+                 "view", still.view,
+                 {{"heads", StillView::heads}, {"model", StillView::model}, {"neuron", StillView::neuron}},
+                 "Of --svg"));
   app.add_option("--attention", still.attention, "With --svg: self, encoder, decoder or cross");
   app.add_option("--layer", still.layer, "With --svg: the layer, from 0")->check(not_negative());
   app.add_option("--head", still.heads, "With --svg: the heads, from 0, comma-separated")
@@ -208,10 +211,10 @@ int explain(int argc, char** argv) {
   input.text = text;
 
   const ModelPath measured = model;
-  Explanation explanation = attend::explain(model, input, options);
+  Explanation explanation = collect_explanation(model, input, options);
   if (against) {
     explanation.difference = against.change(model, input, options);
-    explanation.other = std::make_shared<const Explanation>(attend::explain(model, input, options));
+    explanation.other = std::make_shared<const Explanation>(collect_explanation(model, input, options));
   }
   print_attributions(explanation.attributions);
   if (!ablation.files.empty()) print_ablation(*(explanation.ablation = ablate(measured, ablation)));

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/log.h"
 #include "cli/options/verb.h"
 
 #include <cerrno>
@@ -59,7 +60,7 @@ void finish_output() {
 
 int main(int argc, char** argv) {
   attend::cli::give_large_blocks_back();
-  attend::log_to_standard_error();
+  attend::log_to_standard_error(attend::cli::with_flags);
   try {
     const int status = attend::cli::run(argc, argv);
     attend::cli::finish_output();
@@ -67,7 +68,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::fputs("attend: out of memory\n", stderr);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "attend: %s\n", error.what());
+    std::fprintf(stderr, "attend: %s\n", attend::cli::with_flags(error.what()).c_str());
   }
   return 1;
 }

@@ -78,7 +78,7 @@ std::unique_ptr<Objective> make_causal(const Setting& setting) {
   constexpr std::int64_t kUsual = 512;  // if positions are unlimited
   const bool endless = most == std::numeric_limits<std::int64_t>::max();
   TokenizeOptions options;
-  options.cache_directory = setting.recipe.cache;
+  options.cache_directory = setting.recipe.data.cache;
   options.tokenizer = setting.directory.path();
   return std::make_unique<CausalLanguageModel>(
       tokenize_running_text(plain_tokenizer(setting), setting.files, options),

@@ -12,22 +12,22 @@ namespace attend {
 namespace {
 
 NoiseOptions noise_options(const Recipe& recipe) {
-  const NoiseOptions options{.permute_share = recipe.permute_sentences,
-                             .delete_rate = recipe.delete_rate,
-                             .mask_rate = recipe.mask_rate.value_or(0.3),
-                             .mask_spans = recipe.infilling == "spans",
-                             .mean_span = recipe.mean_span,
-                             .rotate_share = recipe.rotate};
+  const NoiseOptions options{.permute_share = recipe.noise.permute_sentences,
+                             .delete_rate = recipe.noise.delete_rate,
+                             .mask_rate = recipe.noise.mask_rate.value_or(0.3),
+                             .mask_spans = recipe.noise.infilling == "spans",
+                             .mean_span = recipe.noise.mean_span,
+                             .rotate_share = recipe.noise.rotate};
   const auto check_share = [](const char* option, double value) {
-    if (!(value >= 0 && value <= 1)) fail("--{} {}: expected a number from 0 to 1", option, value);
+    if (!(value >= 0 && value <= 1)) fail("`{}` {}: expected a number from 0 to 1", option, value);
   };
-  check_share("permute-sentences", options.permute_share);
-  check_share("delete-rate", options.delete_rate);
-  check_share("mask-rate", options.mask_rate);
+  check_share("permute_sentences", options.permute_share);
+  check_share("delete_rate", options.delete_rate);
+  check_share("mask_rate", options.mask_rate);
   check_share("rotate", options.rotate_share);
-  if (!options.mask_spans && recipe.infilling != "tokens")
-    fail("--infilling {}: expected spans or tokens", recipe.infilling);
-  if (!(options.mean_span >= 1)) fail("--mean-span {}: expected 1 at least", options.mean_span);
+  if (!options.mask_spans && recipe.noise.infilling != "tokens")
+    fail("`infilling` {}: expected spans or tokens", recipe.noise.infilling);
+  if (!(options.mean_span >= 1)) fail("`mean_span` {}: expected 1 at least", options.mean_span);
   return options;
 }
 

@@ -44,13 +44,13 @@ PretrainedModel load_teacher(const Setting& setting, const ObjectiveKind& kind) 
   const Recipe& recipe = setting.recipe;
   if (kind.join != nullptr || (!is_over_vocabulary(kind.head) && !is_over_labels(kind.head)))
     fail(
-        "--teacher: {} has neither one model's scores over labels nor over a vocabulary, which could be "
+        "`teacher`: {} has neither one model's scores over labels nor over a vocabulary, which could be "
         "learned",
         kind.name);
-  PretrainedModel teacher = load_frozen(setting, kind, recipe.teacher, "--teacher");
+  PretrainedModel teacher = load_frozen(setting, kind, recipe.distillation.teacher, "`teacher`");
   const std::int64_t theirs = top_of(teacher.network()->spec()).width(), ours = top_of(setting.spec).width();
-  if (recipe.hidden_weight > 0 && theirs != ours)
-    fail("--hidden-weight: expected a teacher whose hidden states are as wide as the student's, {}, found {}",
+  if (recipe.distillation.hidden_weight > 0 && theirs != ours)
+    fail("`hidden_weight`: expected a teacher whose hidden states are as wide as the student's, {}, found {}",
          ours, theirs);
   return teacher;
 }
@@ -70,10 +70,10 @@ namespace {
 std::unique_ptr<Objective> learn_from_model(const ObjectiveKind& kind, const Setting& student) {
   PretrainedModel teacher = load_teacher(student, kind);
   const ModelSpec& spec = teacher.network()->spec();
-  const ModelDirectory directory(student.recipe.teacher);
+  const ModelDirectory directory(student.recipe.distillation.teacher);
   Recipe recipe = student.recipe;
   const bool types = takes_types(spec) && !takes_types(student.spec);  // which the student ignores
-  if (types) recipe.max_length = longest_text(student);
+  if (types) recipe.data.max_length = longest_text(student);
   const Setting setting = {recipe,
                            types ? directory : student.directory,
                            types ? spec : student.spec,
@@ -86,7 +86,7 @@ std::unique_ptr<Objective> learn_from_model(const ObjectiveKind& kind, const Set
 }
 
 std::unique_ptr<Objective> learn_from_scores(const ObjectiveKind& kind, const Setting& student) {
-  StoredScores stored = StoredScores::read(student.recipe.teacher);
+  StoredScores stored = StoredScores::read(student.recipe.distillation.teacher);
   Setting setting = student;
   setting.labels = stored.labels;
   return std::make_unique<Distillation>(student.recipe, kind, kind.make(setting), std::move(stored));
@@ -101,8 +101,9 @@ std::int64_t labels_of(const Distillation::Teacher& teacher, std::int64_t otherw
 }  // namespace
 
 std::unique_ptr<Objective> distil(const ObjectiveKind& kind, const Setting& student) {
-  return std::filesystem::is_regular_file(student.recipe.teacher) ? learn_from_scores(kind, student)
-                                                                  : learn_from_model(kind, student);
+  return std::filesystem::is_regular_file(student.recipe.distillation.teacher)
+             ? learn_from_scores(kind, student)
+             : learn_from_model(kind, student);
 }
 
 Distillation::Distillation(const Recipe& recipe, const ObjectiveKind& kind,
@@ -110,25 +111,25 @@ Distillation::Distillation(const Recipe& recipe, const ObjectiveKind& kind,
     : objective_(std::move(objective)),
       teacher_(std::move(teacher)),
       vocabulary_(is_over_vocabulary(kind.head)),
-      temperature_(recipe.temperature),
-      soft_weight_(recipe.soft_weight),
-      hard_weight_(recipe.hard_weight),
-      hidden_weight_(recipe.hidden_weight) {
-  const std::string source = recipe.teacher.string();
+      temperature_(recipe.distillation.temperature),
+      soft_weight_(recipe.distillation.soft_weight),
+      hard_weight_(recipe.distillation.hard_weight),
+      hidden_weight_(recipe.distillation.hidden_weight) {
+  const std::string source = recipe.distillation.teacher.string();
   if (!(soft_weight_ > 0) && !(hidden_weight_ > 0))
-    fail("--teacher: expected a --soft-weight or a --hidden-weight above 0");
+    fail("`teacher`: expected a `soft_weight` or a `hidden_weight` above 0");
   if (const std::optional<Labels> labels = objective_->labels()) {
     const auto ours = static_cast<std::int64_t>(labels->names.size());
     if (const std::int64_t theirs = labels_of(teacher_, ours); theirs != ours)
-      fail("--teacher {}: expected the {} labels of the data, found {}", source, ours, theirs);
+      fail("`teacher` {}: expected the {} labels of the data, found {}", source, ours, theirs);
   }
   const auto* stored = std::get_if<StoredScores>(&teacher_);
   if (stored == nullptr) return;
-  if (hidden_weight_ > 0) fail("--hidden-weight: expected a model as --teacher, found scores, {}", source);
+  if (hidden_weight_ > 0) fail("`hidden_weight`: expected a model as `teacher`, found scores, {}", source);
   if (!is_over_labels(kind.head) || kind.head == Head::token_classification)
-    fail("--teacher {}: scores of whole examples are of no use to {}; expected a model", source, kind.name);
+    fail("`teacher` {}: scores of whole examples are of no use to {}; expected a model", source, kind.name);
   if (stored->scores.size(0) != objective_->examples())
-    fail("--teacher {}: expected scores of the {} examples of the data, found {}", source,
+    fail("`teacher` {}: expected scores of the {} examples of the data, found {}", source,
          objective_->examples(), stored->scores.size(0));
 }
 
@@ -176,7 +177,7 @@ Tensor Distillation::soft_targets(Trainee& trainee, const Batch& batch, const Lo
                                   const Losses& taught) const {
   if (vocabulary_) {
     if (!student.hidden.defined() || student.hidden.size(0) != batch.token_labels.numel())
-      fail("--teacher: this objective does not show the hidden states of the tokens that it predicts");
+      fail("`teacher`: this objective does not show the hidden states of the tokens that it predicts");
     const Tensor rows = labelled_rows(batch.token_labels);
     Pass pass = Pass::inference();  // scores have no dropout
     const VocabularyScores ours =
@@ -197,7 +198,7 @@ Tensor Distillation::soft_targets(Trainee& trainee, const Batch& batch, const Lo
 
 Tensor Distillation::hidden_states(const Batch& batch, const Losses& student, const Losses& taught) const {
   if (!student.hidden.defined() || student.hidden.size(0) != hidden_rows(batch))
-    fail("--hidden-weight: this objective does not show the hidden states of all tokens");
+    fail("`hidden_weight`: this objective does not show the hidden states of all tokens");
   return cosine_distance(student.hidden, taught.hidden).sum;
 }
 

@@ -9,7 +9,7 @@
 namespace attend {
 
 MaskedImages::MaskedImages(const Setting& setting) : pictures_(setting) {
-  const double rate = setting.recipe.mask_rate.value_or(0.6);
+  const double rate = setting.recipe.noise.mask_rate.value_or(0.6);
   const PatchSpec& patches = *setting.spec.encoder->patches;
   const std::int64_t count = patches.rows() * patches.columns();
   hidden_ = std::clamp<std::int64_t>(std::llround(rate * static_cast<double>(count)), 1, count);

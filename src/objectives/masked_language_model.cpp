@@ -12,9 +12,9 @@ namespace attend {
 
 MaskOptions mask_options(const Recipe& recipe) {
   const std::int64_t usual = recipe.objective == "sentence-order" ? 3 : 1;
-  return {.rate = recipe.mask_rate.value_or(0.15),
-          .whole_words = recipe.whole_words,
-          .ngram = recipe.ngram > 0 ? recipe.ngram : usual};
+  return {.rate = recipe.noise.mask_rate.value_or(0.15),
+          .whole_words = recipe.noise.whole_words,
+          .ngram = recipe.noise.ngram > 0 ? recipe.noise.ngram : usual};
 }
 
 bool with_types(const Setting& setting) {
@@ -27,7 +27,7 @@ TokenRows read_documents_as_tokens(const Setting& setting) {
 
 TokenRows read_documents_as_tokens(const Setting& setting, const std::vector<std::string>& files) {
   TokenizeOptions options;
-  options.cache_directory = setting.recipe.cache;
+  options.cache_directory = setting.recipe.data.cache;
   options.tokenizer = setting.directory.path();
   return tokenize_documents(plain_tokenizer(setting), files, options);
 }

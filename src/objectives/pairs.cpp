@@ -117,14 +117,15 @@ Tensor false_negatives(const Tensor& numbers) {
 }
 
 Pairs::Pairs(const Setting& setting)
-    : vectors_(setting, read_pairs(setting.files, table_options(setting))), scale_(setting.recipe.scale) {
+    : vectors_(setting, read_pairs(setting.files, table_options(setting))),
+      scale_(setting.recipe.loss.scale) {
   if (setting.held_out) return;
   if (vectors_.count() < 2)
     fail("{}: expected two pairs at least, since other pairs' texts are what a text is told from; found one",
          fmt::join(setting.files, ", "));
-  if (setting.recipe.batch_size.value_or(0) == 1)
+  if (setting.recipe.batch.size.value_or(0) == 1)
     fail(
-        "--batch-size 1: expected two pairs to a batch at least, since other pairs' texts are what a text is "
+        "`batch_size` 1: expected two pairs to a batch at least, since other pairs' texts are what a text is "
         "told from");
 }
 

@@ -17,15 +17,16 @@ constexpr std::int64_t kLongest = 384;  // of a window, the default
 QuestionWindows read_windows(const Setting& setting) {
   if (!setting.spec.score_head || setting.spec.score_head->kind != ScoreKind::question_answering)
     fail(
-        "--objective question-answering: expected a model with a score of every token as start and as end; "
+        "`objective` question-answering: expected a model with a score of every token as start and as end; "
         "{} has none",
         setting.directory.path().string());
-  if (setting.recipe.label_smoothing > 0) fail("--label-smoothing: not with --objective question-answering");
+  if (setting.recipe.loss.label_smoothing > 0)
+    fail("`label_smoothing`: not with `objective` question-answering");
   const Tokenizer tokenizer = plain_tokenizer(setting);
   const std::filesystem::path& path = setting.directory.path();
   WindowOptions options;
   options.longest = longest_text(setting);
-  if (setting.recipe.max_length == 0) options.longest = std::min(options.longest, kLongest);
+  if (setting.recipe.data.max_length == 0) options.longest = std::min(options.longest, kLongest);
   options.with_types = takes_types(setting.spec) && tokenizers::gives_token_types(path);
   options.none = tokenizers::special_token(tokenizer, path, "cls_token");
   QuestionWindows windows(tokenizer, read_questions(setting.files, table_options(setting)), options);

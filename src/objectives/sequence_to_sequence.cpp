@@ -106,17 +106,17 @@ namespace {
 std::unique_ptr<Objective> make_sequence_to_sequence(const Setting& setting) {
   const std::vector<std::string>& files = setting.files;
   if (files.size() != 2)
-    fail("--objective sequence-to-sequence: expected two files, source and target, found {}", files.size());
+    fail("sequence-to-sequence: expected two files, source and target, found {}", files.size());
   const std::vector<std::string> sources = read_lines(files[0]), targets = read_lines(files[1]);
   if (sources.size() != targets.size())
     fail("{} has {} lines and {} has {}: line n of one must belong to line n of the other", files[0],
          sources.size(), files[1], targets.size());
   if (sources.empty()) fail("{}: the file is empty", files[0]);
   const std::int64_t most = readable_tokens(setting, *setting.spec.decoder),
-                     wanted = setting.recipe.max_length;
+                     wanted = setting.recipe.data.max_length;
   return std::make_unique<SequenceToSequence>(setting.tokenizers, sources, targets, start_token(setting),
                                               wanted > 0 ? std::min(wanted, most) : most,
-                                              setting.held_out ? 0 : setting.recipe.bpe_dropout);
+                                              setting.held_out ? 0 : setting.recipe.data.bpe_dropout);
 }
 
 }  // namespace

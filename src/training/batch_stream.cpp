@@ -20,7 +20,7 @@ void check_sharing(Sharing sharing, const StreamOptions& options) {
     fail(
         "{} processes: this objective compares the examples of a batch with each other, so that each process "
         "reads whole "
-        "batches; expected --accumulate {} or more, found {}",
+        "batches; expected `gradient_accumulation_steps` {} or more, found {}",
         options.ranks, options.ranks, options.accumulate);
 }
 

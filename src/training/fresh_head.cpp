@@ -25,7 +25,7 @@ std::vector<std::string> draw_head(const PretrainedModel& model, std::uint64_t s
         if (std::ranges::find(modules, module) == modules.end()) modules.push_back(module);
       }
   if (modules.empty())
-    fail("--fresh-head: {} has no head of its own that could be new", model.architecture());
+    fail("`fresh_head`: {} has no head of its own that could be new", model.architecture());
   Transformer network = model.network();
   initialize(network, seed, makes_scores);
   inform("the head of {} is new: {}", model.architecture(), fmt::join(modules, ", "));

@@ -75,7 +75,7 @@ struct Workshop {
       if (stack && !reads_images()) readable = std::min(readable, readable_tokens(all, *stack));
     if (const std::int64_t wanted = wanted_length(recipe); wanted > readable)
       inform("{} {}: the model reads {} tokens at most, and so the length is {}",
-             recipe.length > 0 ? "--length" : "--max-length", wanted, readable, readable);
+             recipe.data.length > 0 ? "`length`" : "`max_length`", wanted, readable, readable);
   }
 
  private:
@@ -94,11 +94,12 @@ struct Workshop {
 class Start {
  public:
   // `first`: whether this is the process that writes OUTPUT.
-  Start(const Recipe& recipe, bool first) : path_(recipe.model), made_(!recipe.keep_layers.empty()) {
+  Start(const Recipe& recipe, bool first)
+      : path_(recipe.model), made_(!recipe.distillation.keep_layers.empty()) {
     if (!made_) return;
     path_ = first ? recipe.output / "student"
                   : std::filesystem::temp_directory_path() / fmt::format("attend-student-{}", getpid());
-    shrink_model(ModelDirectory(recipe.model), recipe.keep_layers, path_.directory);
+    shrink_model(ModelDirectory(recipe.model), recipe.distillation.keep_layers, path_.directory);
   }
   ~Start() {
     std::error_code ignored;
@@ -145,8 +146,8 @@ std::function<std::vector<Score>(Trainee&)> greedy_translation(const Recipe& rec
     const std::vector<std::string> said = translate_together(trainee, tokenizers, sources, ranks);
     if (!ranks.first()) return share_scores({}, ranks);
     std::vector<Score> scores = {
-        {"bleu", corpus_bleu(said, references, {.lowercase = recipe.lowercase}).score, true},
-        {"chrf", corpus_chrf(said, references, {.lowercase = recipe.lowercase}).score, true}};
+        {"bleu", corpus_bleu(said, references, {.lowercase = recipe.lowercase_bleu}).score, true},
+        {"chrf", corpus_chrf(said, references, {.lowercase = recipe.lowercase_bleu}).score, true}};
     RougeMetric rouge;
     for (std::size_t i = 0; i < said.size(); ++i) rouge.add(said[i], references[i]);
     for (const auto& [name, value] : rouge.figures()) scores.push_back({name, value, true});
@@ -169,13 +170,15 @@ Report describe(const Recipe& r, const Trainee& trainee, const Objective& object
       {"architecture", fmt::format("{}, {} numbers", trainee.model().architecture(), numbers)},
       {"train", fmt::format("{}", fmt::join(r.train, " "))},
       {"validation", fmt::format("{}", fmt::join(r.validation, " "))},
-      {"optimizer",
-       fmt::format("{}, rate {:g}{}, {}, warm-up {:g}, decay {:g}, clip {:g}", r.optimizer, *r.rate,
-                   r.rate_by_size ? " times sizes" : "", r.schedule, *r.warmup, *r.weight_decay, *r.clip)},
-      {"batch", fmt::format("{} tokens, {} examples at most, {} to a step",
-                            limit(*r.batch_tokens % unlimited_tokens), limit(*r.batch_size), r.accumulate)},
-      {"precision", r.precision},
-      {"seed", std::to_string(r.seed)}};
+      {"optimizer", fmt::format("{}, rate {:g}{}, {}, warm-up {:g}, decay {:g}, clip {:g}", r.optimizer.name,
+                                *r.optimizer.learning_rate, r.optimizer.rate_by_size ? " times sizes" : "",
+                                r.schedule.name, *r.schedule.warmup, *r.optimizer.weight_decay,
+                                *r.optimizer.max_grad_norm)},
+      {"batch",
+       fmt::format("{} tokens, {} examples at most, {} to a step", limit(*r.batch.tokens % unlimited_tokens),
+                   limit(*r.batch.size), r.batch.accumulate)},
+      {"precision", r.computation.precision},
+      {"seed", std::to_string(r.computation.seed)}};
   report.data = {{"examples", std::to_string(objective.examples())}, {"tokens", std::to_string(tokens)}};
   if (held_out != nullptr) report.data.emplace_back("held out", std::to_string(held_out->examples()));
   return report;
@@ -185,19 +188,19 @@ Report describe(const Recipe& r, const Trainee& trainee, const Objective& object
 void check_head_of_adapter(const Recipe& recipe, const PretrainedModel& model) {
   if (recipe.fresh_head || !model.fresh_modules().empty())
     fail(
-        "--adapter {}: it goes on learning with the head that it has, and this run needs a new one; give the "
-        "data the labels that it knows, or train a new adapter (--lora)",
+        "`adapter` {}: it goes on learning with the head that it has, and this run needs a new one; give the "
+        "data the labels that it knows, or train a new adapter (`lora`)",
         recipe.model.adapters.front().directory.string());
 }
 
 // Rejects an unknown --best metric before the first step.
 void check_best(const Recipe& recipe, const Objective& held_out) {
-  if (recipe.best.empty()) return;
+  if (recipe.checkpoints.best.empty()) return;
   std::vector<std::string> names = score_names(held_out);
   if (measures_translations(recipe))
     for (const std::string& figure : translation_figures()) names.push_back(figure);
-  if (std::ranges::find(names, recipe.best) == names.end())
-    fail("--best {}: expected one of the figures of {}: {}", recipe.best, recipe.objective,
+  if (std::ranges::find(names, recipe.checkpoints.best) == names.end())
+    fail("`best` {}: expected one of the figures of {}: {}", recipe.checkpoints.best, recipe.objective,
          fmt::join(names, ", "));
 }
 
@@ -214,17 +217,18 @@ TrainingEnd train_together(const Recipe& given, const std::function<bool()>& sto
   const Recipe recipe = complete(given, shop.kind, stack.embeddings.width);
   Setting setting = shop.setting(recipe, recipe.train, false, {});
   // A student learns its teacher's labels.
-  if (recipe.teacher.empty() && !recipe.fresh_head) setting.head_labels = shop.head_labels();
+  if (recipe.distillation.teacher.empty() && !recipe.fresh_head) setting.head_labels = shop.head_labels();
   shop.check_length(recipe);
   const std::unique_ptr<Objective> objective =
-      recipe.teacher.empty() ? shop.kind.make(setting) : distil(shop.kind, setting);
+      recipe.distillation.teacher.empty() ? shop.kind.make(setting) : distil(shop.kind, setting);
   const std::optional<Labels> labels = objective->labels();
   std::optional<AdapterOptions> wanted = adapter_options(recipe);
   Trainee trainee(PretrainedModel::load(
       shop.directory, {.purpose = Purpose::training,
                        .architecture = shop.architecture,
-                       .dropout = {recipe.dropout, recipe.attention_dropout, recipe.activation_dropout},
-                       .fresh = FreshHead{recipe.seed, labels},
+                       .dropout = {recipe.computation.dropout, recipe.computation.attention_dropout,
+                                   recipe.computation.activation_dropout},
+                       .fresh = FreshHead{recipe.computation.seed, labels},
                        .only_adapter_learns = wanted.has_value() || !recipe.model.adapters.empty(),
                        .modules_to_save = wanted ? wanted->modules_to_save : std::vector<std::string>()}));
   if (!recipe.model.adapters.empty()) check_head_of_adapter(recipe, trainee.model());
@@ -233,10 +237,10 @@ TrainingEnd train_together(const Recipe& given, const std::function<bool()>& sto
   // A head for numbers and one for classes may have the same shape.
   const bool other_problem =
       setting.head_labels && labels && !has_learned(*setting.head_labels, labels->problem);
-  if (recipe.fresh_head || other_problem) drawn = draw_head(trainee.model(), recipe.seed);
+  if (recipe.fresh_head || other_problem) drawn = draw_head(trainee.model(), recipe.computation.seed);
   if (wanted) {
     wanted->modules_to_save.insert(wanted->modules_to_save.end(), drawn.begin(), drawn.end());
-    trainee.adapt(*wanted, adapter_task(recipe.objective), recipe.seed);
+    trainee.adapt(*wanted, adapter_task(recipe.objective), recipe.computation.seed);
   }
   std::unique_ptr<Objective> held_out;
   if (!recipe.validation.empty()) {
@@ -265,7 +269,7 @@ TrainingEnd train_together(const Recipe& given, const std::function<bool()>& sto
 }  // namespace
 
 TrainingEnd train(const Recipe& recipe, const std::function<bool()>& stop) {
-  const std::unique_ptr<Ranks> ranks = Ranks::join(recipe.timeout);
+  const std::unique_ptr<Ranks> ranks = Ranks::join(recipe.processes.timeout);
   if (!ranks->first()) set_quiet(true);
   if (!ranks->alone()) inform("{} processes train together", ranks->size());
   try {
@@ -294,7 +298,7 @@ std::string language_model(const ModelDirectory& directory) {
 void check_head(const Workshop& shop, const std::string& objective) {
   const std::vector<std::string> own = shop.directory.architectures();
   if (own.empty() || own.front() == shop.architecture || !shop.spec.score_head) return;
-  fail("{}: expected {}, found {}; attend train --objective {} makes one of it",
+  fail("{}: expected {}, found {}; training with the objective {} gives it one",
        shop.directory.path().string(), describe(shop.kind.head), own.front(), objective);
 }
 
@@ -343,7 +347,7 @@ std::vector<Score> MeasuredModel::measure(const ScoreListener& listener) const {
   if (!recipe.reference.empty())
     parts_->shop.kind.join(trainee, parts_->shop.setting(recipe, recipe.train, true, parts_->labels));
   return attend::evaluate(trainee, *parts_->objective,
-                          {recipe.batch_tokens.value_or(BatchSize().tokens), recipe.batch_size.value_or(0)},
+                          {recipe.batch.tokens.value_or(BatchSize().tokens), recipe.batch.size.value_or(0)},
                           listener);
 }
 
@@ -359,7 +363,7 @@ std::vector<std::pair<std::string, double>> evaluate(const Recipe& recipe) {
     listener = [&](const Batch& batch, const Tensor& scores) { collector.add(batch, scores); };
   const std::vector<Score> scores = measured.measure(listener);
   if (!recipe.save_scores.empty()) {
-    if (!measured.parts_->labels) fail("--save-scores: expected a task with labels");
+    if (!measured.parts_->labels) fail("`save_scores`: expected a task with labels");
     StoredScores{*measured.parts_->labels, collector.scores()}.write(recipe.save_scores);
   }
   std::vector<std::pair<std::string, double>> figures;

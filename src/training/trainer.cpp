@@ -56,16 +56,18 @@ class Run {
     }
     Progress progress("training", static_cast<std::uint64_t>(expected_steps_), "steps");
     std::optional<ProgressReport> report;
-    if (log_) report.emplace(progress, *log_, objective_.terms(), options_.minutes);
+    if (log_) report.emplace(progress, *log_, objective_.terms(), options_.duration.minutes);
     Agreement read;
     started_ = Clock::now();
     while (!done()) {
       ranks_.at(fmt::format("step {}, reading its data", at_.step + 1));
       const StepData step = data.next();
       const StepResult result = take_step(step);
-      const bool validates =
-          options_.validate_every > 0 ? at_.step % options_.validate_every == 0 : step.ends_epoch;
-      const bool saves = options_.save_every > 0 && at_.step % options_.save_every == 0;
+      const bool validates = options_.checkpoints.validate_every > 0
+                                 ? at_.step % options_.checkpoints.validate_every == 0
+                                 : step.ends_epoch;
+      const bool saves =
+          options_.checkpoints.save_every > 0 && at_.step % options_.checkpoints.save_every == 0;
       read.add(step);
       Agreement agreed;
       if (!meetings_ || at_.step % options_.local.steps == 0 || validates || saves || at_the_end()) {
@@ -79,7 +81,7 @@ class Run {
       if (agreed.stops) {
         save();
         write_page(fmt::format("stopped at step {}", at_.step));
-        inform("stopped and saved at step {}; the same command with --resume continues", at_.step);
+        inform("stopped and saved at step {}; the same command with `resume` continues", at_.step);
         return TrainingEnd::interrupted;
       }
       if (validates)
@@ -98,17 +100,17 @@ class Run {
   void begin() {
     checkpoints_.clean();
     const auto newest = checkpoints_.newest();
-    if (newest && !options_.resume)
-      fail("{}: a run has been here ({}); --resume goes on with it, another --output begins anew",
+    if (newest && !options_.checkpoints.resume)
+      fail("{}: a run has been here ({}); `resume` goes on with it, another `output` begins anew",
            options_.output.string(), newest->filename().string());
     for (const auto& [file, what] :
          {std::pair{"model.safetensors", "a model"}, {"adapter_model.safetensors", "an adapter"}})
       if (!newest && std::filesystem::exists(options_.output / file))
-        fail("{}: there already is {} in it; expected an --output for a new one", options_.output.string(),
+        fail("{}: there already is {} in it; expected an `output` for a new one", options_.output.string(),
              what);
     if (!newest) {
-      if (options_.resume)
-        warn("--resume: there is no run in {} to continue; starting a new one", options_.output.string());
+      if (options_.checkpoints.resume)
+        warn("`resume`: there is no run in {} to continue; starting a new one", options_.output.string());
       if (hooks_.write_extra_files) hooks_.write_extra_files(options_.output);
       return;
     }
@@ -136,30 +138,34 @@ class Run {
 
   // The number of steps, as far as steps and epochs determine it.
   void plan(std::int64_t steps_per_epoch) {
-    expected_steps_ = options_.steps;
-    if (options_.epochs > 0) {
-      const auto by_epochs =
-          static_cast<std::int64_t>(std::ceil(options_.epochs * static_cast<double>(steps_per_epoch)));
+    expected_steps_ = options_.duration.steps;
+    if (options_.duration.epochs > 0) {
+      const auto by_epochs = static_cast<std::int64_t>(
+          std::ceil(options_.duration.epochs * static_cast<double>(steps_per_epoch)));
       expected_steps_ = expected_steps_ > 0 ? std::min(expected_steps_, by_epochs) : by_epochs;
     }
     schedule_.total = expected_steps_;
     schedule_.warmup = warmup_steps(options_.warmup, schedule_.total);
     schedule_.check();
     options_.plateau.check();
-    late_ = options_.minutes > 0 && at_.seconds >= options_.minutes * 60;
+    late_ = options_.duration.minutes > 0 && at_.seconds >= options_.duration.minutes * 60;
   }
 
   double seconds() const {
     return at_.seconds + std::chrono::duration<double>(Clock::now() - started_).count();
   }
 
-  bool out_of_time() const { return options_.minutes > 0 && seconds() >= options_.minutes * 60; }
+  bool out_of_time() const {
+    return options_.duration.minutes > 0 && seconds() >= options_.duration.minutes * 60;
+  }
   bool at_the_end() const {
-    if (options_.steps > 0 && at_.step >= options_.steps) return true;
-    if (options_.epochs > 0 && epochs_ >= options_.epochs) return true;
+    if (options_.duration.steps > 0 && at_.step >= options_.duration.steps) return true;
+    if (options_.duration.epochs > 0 && epochs_ >= options_.duration.epochs) return true;
     return late_;
   }
-  bool out_of_patience() const { return options_.patience > 0 && at_.worse >= options_.patience; }
+  bool out_of_patience() const {
+    return options_.checkpoints.patience > 0 && at_.worse >= options_.checkpoints.patience;
+  }
   bool done() const { return at_the_end() || out_of_patience(); }
 
   // Why the run ended, if early, and which checkpoint is the result.
@@ -170,7 +176,7 @@ class Run {
                           at_.worse, at_.worse == 1 ? "" : "s", figure_);
       inform("{}", state);
     }
-    if (options_.average == 1 && at_.best_step > 0) {
+    if (options_.checkpoints.average == 1 && at_.best_step > 0) {
       const std::string result = fmt::format("the result is that of step {}, with a validation {} of {:.4g}",
                                              at_.best_step, figure_, at_.best);
       inform("{}", result);
@@ -180,7 +186,7 @@ class Run {
   }
 
   StepResult take_step(const StepData& step) {
-    if (!options_.save_batches.empty()) write_batches(step);
+    if (!options_.checkpoints.save_batches.empty()) write_batches(step);
     StepResult result;
     result.rate = schedule_.rate(at_.step + 1) * at_.plateau.factor;
     ranks_.at(fmt::format("step {}", at_.step + 1));
@@ -190,7 +196,7 @@ class Run {
                                static_cast<std::uint64_t>(at_.step) * 0xd1b54a32d192ed03u +
                                static_cast<std::uint64_t>(ranks_.rank()) * 0x8cb92ba72f3d8dd7u);
     pass.bfloat16 = options_.bfloat16;
-    pass.recompute = options_.recompute;
+    pass.recompute = options_.gradient_checkpointing;
     const PassScope scope(pass);
     if (meetings_ && !has_labels(step.batches)) return pass_over(step);
     result.gradients = add_gradients(trainee_, objective_, step.batches, pass, options_.loss,
@@ -200,7 +206,8 @@ class Run {
     if (!norm.not_finite.empty() || !std::isfinite(result.gradients.loss)) stop_at_nan(step, norm.not_finite);
     result.norm = norm.norm * result.gradients.scale;
     double scale = result.gradients.scale;
-    if (options_.clip > 0 && result.norm > options_.clip) scale *= options_.clip / result.norm;
+    if (options_.max_grad_norm > 0 && result.norm > options_.max_grad_norm)
+      scale *= options_.max_grad_norm / result.norm;
     optimizer_->step(result.rate, scale);
     if (average_) average_->update();
     at_.tokens += result.gradients.labels;
@@ -222,18 +229,19 @@ class Run {
   }
 
   void write_batches(const StepData& step) const {
-    std::filesystem::create_directories(options_.save_batches);
+    std::filesystem::create_directories(options_.checkpoints.save_batches);
     for (std::size_t i = 0; i < step.batches.size(); ++i)
-      write_tensors(
-          options_.save_batches / fmt::format("step-{}.{}{}.safetensors", at_.step + 1, i,
-                                              ranks_.first() ? "" : fmt::format(".rank-{}", ranks_.rank())),
-          to_tensors(step.batches[i]));
+      write_tensors(options_.checkpoints.save_batches /
+                        fmt::format("step-{}.{}{}.safetensors", at_.step + 1, i,
+                                    ranks_.first() ? "" : fmt::format(".rank-{}", ranks_.rank())),
+                    to_tensors(step.batches[i]));
   }
 
   [[noreturn]] void stop_at_nan(const StepData& step, const std::string& tensor) const {
     const auto newest = checkpoints_.newest();
     fail(
-        "step {}: {}; the last checkpoint is {}. A smaller --rate, a longer --warmup or --clip 1 helps; if "
+        "step {}: {}; the last checkpoint is {}. A smaller `learning_rate`, a longer `warmup` or "
+        "`max_grad_norm` 1 helps; if "
         "it is always "
         "the same batch, look at those examples",
         at_.step + 1, describe_not_finite(step, tensor), newest ? newest->string() : "not written yet");
@@ -249,7 +257,8 @@ class Run {
     if (meetings_) state.merge(meetings_->state());
     if (average_) state.merge(average_->state());
     checkpoints_.save(trainee_, state, at);
-    checkpoints_.prune(static_cast<std::size_t>(std::max(options_.average, options_.keep)), at_);
+    checkpoints_.prune(
+        static_cast<std::size_t>(std::max(options_.checkpoints.average, options_.checkpoints.keep)), at_);
   }
 
   std::vector<Score> validate() {
@@ -264,14 +273,15 @@ class Run {
   }
 
   const Score& main_of(const std::vector<Score>& scores) const {
-    if (options_.best.empty() && hooks_.measure) return scores.front();
-    const std::string name = options_.best.empty() ? main_score(*held_out_) : options_.best;
+    if (options_.checkpoints.best.empty() && hooks_.measure) return scores.front();
+    const std::string name =
+        options_.checkpoints.best.empty() ? main_score(*held_out_) : options_.checkpoints.best;
     std::vector<std::string> names;
     for (const Score& score : scores) {
       if (score.name == name) return score;
       names.push_back(score.name);
     }
-    fail("--best {}: the validation gives {}", name, fmt::join(names, ", "));
+    fail("`best` {}: the validation gives {}", name, fmt::join(names, ", "));
   }
 
   void reduce_on_plateau(const Score& score) {
@@ -323,27 +333,28 @@ class Run {
   void finish() {
     ranks_.at("the result");
     if (ranks_.first()) leave_result();
-    if (options_.average <= 1 || (held_out_ == nullptr && !hooks_.measure)) return;
+    if (options_.checkpoints.average <= 1 || (held_out_ == nullptr && !hooks_.measure)) return;
     average_.reset();
     hand_out(ranks_, trainee_.weights());
     const Score score = main_of(validate());
     inform("the mean of {} checkpoints: validation {} {:.4g}",
-           std::min(at_.validated.size(), static_cast<std::size_t>(options_.average)), score.name,
+           std::min(at_.validated.size(), static_cast<std::size_t>(options_.checkpoints.average)), score.name,
            score.value);
   }
 
   void leave_result() {
     std::vector<std::filesystem::path> chosen;
-    if (options_.average > 1) {
+    if (options_.checkpoints.average > 1) {
       // An uninterrupted run would not have the checkpoint of an interruption.
-      const std::size_t count = std::min(at_.validated.size(), static_cast<std::size_t>(options_.average));
+      const std::size_t count =
+          std::min(at_.validated.size(), static_cast<std::size_t>(options_.checkpoints.average));
       for (std::size_t i = at_.validated.size() - count; i < at_.validated.size(); ++i)
         chosen.push_back(checkpoints_.of_step(at_.validated[i]));
     } else {
       chosen = {checkpoints_.of_step(at_.best_step > 0 ? at_.best_step : at_.step)};
     }
     average_weights(chosen, trainee_);
-    if (average_ && options_.average == 1) {
+    if (average_ && options_.checkpoints.average == 1) {
       average_->restore(read_tensors(chosen.front() / "optimizer.safetensors"),
                         Checkpoints::step_of(chosen.front()));
       const WeightAverage::InModel averaged(*average_);

@@ -19,9 +19,7 @@ namespace attend {
 
 struct TrainingOptions {
   std::filesystem::path output;  // becomes a model directory, with checkpoints in it
-  std::int64_t steps = 0;        // 0: until `epochs` or `minutes` are reached
-  double epochs = 0;             // 0: no limit
-  double minutes = 0;            // of the whole run, over all resumptions; 0: no limit
+  DurationRecipe duration;
   BatchSize batch;
   std::int64_t accumulate = 1;  // batches per step
   Schedule schedule;            // its warm-up follows from `warmup`, its total from steps or epochs
@@ -29,23 +27,15 @@ struct TrainingOptions {
   ReduceOnPlateau plateau;      // of the schedule of that name, by the metric for the best checkpoint
   OptimizerOptions optimizer;
   ParameterGroupOptions groups;
-  double clip = 0;  // max norm of all gradients together; 0: no limit
-  double ema = 0;   // decay of the weights' running average, which is validated and saved; 0: no average
+  double max_grad_norm = 0;  // of all gradients together; 0: no limit
+  double ema = 0;  // decay of the weights' running average, which is validated and saved; 0: no average
   LossOptions loss;
-  bool bfloat16 =
-      false;  // in the matrix products of steps, if the machine is faster with it (nn/linear/linear.h)
-  bool recompute = false;  // layers are computed again in the backward pass, which saves memory
+  // In the matrix products of steps, if the machine is faster with it (nn/linear/linear.h).
+  bool bfloat16 = false;
+  bool gradient_checkpointing = false;  // layers are computed again in the backward pass, which saves memory
   std::uint64_t seed = 1;
-  std::int64_t validate_every = 0;  // steps, each with a checkpoint; 0: after each epoch
-  std::int64_t save_every = 0;      // steps between additional checkpoints; 0: none
-  std::string best = {};            // metric for the best checkpoint; empty: the first one
-  std::int64_t patience = 0;        // validations without a better score before the run ends; 0: never
-  std::int64_t keep = 1;            // newest validated checkpoints to keep, plus the best
-  std::int64_t average = 1;         // average of this many checkpoints; 1: the best one
-  std::filesystem::path save_batches =
-      {};               // a folder for the inputs of each step (objectives/base/batch_tensors.h); empty: none
-  Report report = {};   // of run.html: all but its state
-  bool resume = false;  // continue from the newest checkpoint in `output`
+  CheckpointRecipe checkpoints;
+  Report report = {};  // of run.html: all but its state
   // Processes that train together, each with its own trainee of the same weights; null: only this one. Batch
   // sizes and metrics are those of all together. Only the first reads and writes `output`.
   Ranks* ranks = nullptr;

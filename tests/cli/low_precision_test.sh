@@ -53,7 +53,8 @@ awk '{ sub(",", "", $2); print $2 }' exact rounded |
   fail "--cache int8: another perplexity: $(cat exact rounded)"
 "$attend" evaluate perplexity plain text --quiet --tokens >exact
 "$attend" evaluate perplexity plain text --quiet --tokens --cache int8 | cmp -s - exact && fail "--cache has no effect"
-refuses "uses no KV cache" "$attend" evaluate language-model plain text --cache int8
+"$attend" evaluate language-model plain text --cache int8 2>err && fail "a task without a KV cache takes --cache"
+grep -qF "not expected: --cache" err || fail "--cache: $(cat err)"
 "$attend" init bert encoder --tokenizer words --set preset=tiny --quiet
 refuses "no KV cache that could be int8" "$attend" run fill-mask encoder --cache int8 "the lamp"
 
@@ -102,7 +103,7 @@ refuses "temperature: 1e-44 is so small" "$attend" generate plain "the lamp" --s
 
 # An adapter is trained with quantized weights (QLoRA), with the same result for a stored quantized model.
 learn() {
-  "$attend" train --objective causal-lm --train text --steps 20 --length 8 --lora 4 --rate 1e-2 --quiet "$@"
+  "$attend" train --objective causal-lm --train text --steps 20 --length 8 --lora 4 --learning-rate 1e-2 --quiet "$@"
 }
 learn --model plain --weights int8 --output beside
 learn --model stored-int8 --output beside-stored

@@ -140,7 +140,7 @@ check() {
   local name=$1 objective=$2 model=$3
   shift 3
   "$([ -n "$seed" ] && echo killed || echo in_parts)" "$name" train --objective "$objective" --model "$model" "$@" \
-    --batch-tokens 128 --batch-size 8 --schedule constant --warmup 0 --rate 1e-3 --dropout 0.1 --threads 2
+    --batch-tokens 128 --batch-size 8 --schedule constant --warmup 0 --learning-rate 1e-3 --dropout 0.1 --threads 2
   checked=$((checked + 1))
 }
 text=(--train text --validation text)

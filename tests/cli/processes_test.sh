@@ -80,7 +80,7 @@ expect_close() { # A B MOST
 }
 
 # One step of plain gradient descent: the change of the weights is the gradient.
-descent=(--optimizer sgd --momentum 0 --schedule constant --warmup 0 --rate 1 --clip 0 --accumulate 3)
+descent=(--optimizer sgd --momentum 0 --schedule constant --warmup 0 --learning-rate 1 --max-grad-norm 0 --gradient-accumulation-steps 3)
 for count in 1 2 4; do expect_together $count "gradient-$count" 1 "${descent[@]}"; done
 expect_close gradient-1 gradient-2 2e-6
 expect_close gradient-1 gradient-4 2e-6

@@ -16,7 +16,7 @@ printf 'the lamp is on the table\nnobody saw the second door\nUser: hello\nBot: 
   --set intermediate_size=64 --set 'architectures=["BertForSequenceClassification"]' --set num_labels=2 2>>log
 mkdir adapters
 for seed in 1 2; do
-  "$attend" train --objective causal-lm --model gpt2 --train text --steps 10 --length 8 --lora 4 --rate 5e-2 --seed "$seed" \
+  "$attend" train --objective causal-lm --model gpt2 --train text --steps 10 --length 8 --lora 4 --learning-rate 5e-2 --seed "$seed" \
     --quiet --output "adapters/a$seed" 2>>log
 done
 mkdir adapters/broken && echo '{}' >adapters/broken/adapter_config.json

@@ -29,7 +29,7 @@ train() { # train OUTPUT OPTION...
 }
 rates() { # rates OPTION...: those of steps 10, 20, 30 and 40 of 40
   rm -rf run
-  train run --epochs 4 --warmup 0 --rate 0.001 "$@" || fail "$*"
+  train run --epochs 4 --warmup 0 --learning-rate 0.001 "$@" || fail "$*"
   python3 -c 'import json
 for line in open("run/metrics.jsonl"):
     values = json.loads(line)
@@ -82,7 +82,7 @@ if "$attend" bench model --task causal >log 2>&1; then fail "bench has an option
 
 # Messages: for a run that stops early, for --resume without a run, and for a reduced length.
 rm -rf run
-train run --validation rows.tsv --patience 1 --rate 1e-12 --resume --max-length 5000 || fail "patience alone"
+train run --validation rows.tsv --patience 1 --learning-rate 1e-12 --resume --max-length 5000 || fail "patience alone"
 grep --quiet "stopped early after step 20: 1 validation without a better accuracy" log || fail "how it stopped"
 grep --quiet "the result is that of step 10" log || fail "which step stays"
 grep --quiet -- "--resume: there is no run in run to continue" log || fail "--resume of nothing"

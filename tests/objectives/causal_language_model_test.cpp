@@ -40,7 +40,7 @@ SmallSetting xl(std::int64_t memory, double dropout = 0) {
 }
 
 std::unique_ptr<Objective> make(SmallSetting& setting, std::int64_t length) {
-  setting.recipe.length = length;
+  setting.recipe.data.length = length;
   return kCausalLanguageModel.make(setting.setting());
 }
 
@@ -134,7 +134,7 @@ TEST(CausalLanguageModel, ReportsMissingMemories) {
   EXPECT_TRUE(contains(error_of([&] { read({4}); }), "memory.0: expected what the batch before has left"));
   read({0, 10});
   read({1});
-  EXPECT_TRUE(contains(error_of([&] { read({2, 12}); }), "resume with the --batch-tokens and --batch-size"));
+  EXPECT_TRUE(contains(error_of([&] { read({2, 12}); }), "resume with the `batch_tokens` and `batch_size`"));
 }
 
 TEST(CausalLanguageModel, AResumedRunRemembers) {
@@ -144,12 +144,12 @@ TEST(CausalLanguageModel, AResumedRunRemembers) {
     Trainee trainee = setting.trainee();
     TrainingOptions options;
     options.output = setting.directory().path() / name;
-    options.steps = steps;
+    options.duration.steps = steps;
     options.batch = {.tokens = 80, .examples = 0};  // an epoch has 12 batches
     options.accumulate = 2;
     options.schedule = {ScheduleKind::constant, 0.01, 0, 0, 0};
-    options.validate_every = 5;
-    options.resume = resume;
+    options.checkpoints.validate_every = 5;
+    options.checkpoints.resume = resume;
     EXPECT_EQ(train(trainee, *objective, held_out.get(), options, {}), TrainingEnd::finished);
     return read_tensors(options.output / "checkpoints" / fmt::format("step-{}", steps) /
                         "carried.safetensors");

@@ -26,7 +26,7 @@ TEST(Chat, LearnsTheAssistantsWordsAlone) {
   setting.write_file("talk.jsonl", kTwoAnswers);
   // By the difference of prefixes, and by marks with the same meaning.
   for (const std::string_view chat_template : {kTurns, kMarkedTurns}) {
-    setting.recipe.chat_template = chat_template;
+    setting.recipe.data.chat_template = chat_template;
     const Chat chat(setting.setting());
     ASSERT_EQ(chat.examples(), 1);
     const Batch batch = batch_of(chat);
@@ -42,7 +42,7 @@ TEST(Chat, LearnsTheAssistantsWordsAlone) {
 TEST(Chat, MarksDecideWhatIsLearned) {
   TalkSetting setting;
   setting.write_file("talk.jsonl", kTwoAnswers);
-  setting.recipe.chat_template =
+  setting.recipe.data.chat_template =
       "{% for m in messages %}{{ m.role + ' ' }}{% if m.role == 'user' %}{% generation %}{{ m.content }}{% "
       "endgeneration %}{% else %}{{ m.content }}{% endif %}{{ ' end ' }}{% endfor %}";
   const Batch batch = batch_of(Chat(setting.setting()));
@@ -52,7 +52,7 @@ TEST(Chat, MarksDecideWhatIsLearned) {
 
 TEST(Chat, TheTemplateReadsToolsAndKeywords) {
   TalkSetting setting;
-  setting.recipe.chat_template = "{{ tools[0] }} {{ documents[0] }} {{ word }} " + std::string(kTurns);
+  setting.recipe.data.chat_template = "{{ tools[0] }} {{ documents[0] }} {{ word }} " + std::string(kTurns);
   setting.write_file("talk.jsonl",
                      R"({"messages": [{"role": "assistant", "content": "w1"}], "tools": ["w7"],)"
                      R"( "documents": ["w8"], "chat_template_kwargs": {"word": "w9"}})"
@@ -62,23 +62,23 @@ TEST(Chat, TheTemplateReadsToolsAndKeywords) {
 
 TEST(Chat, LongConversationsLoseTheirEnd) {
   TalkSetting setting;
-  setting.recipe.chat_template = kTurns;
+  setting.recipe.data.chat_template = kTurns;
   setting.write_file("talk.jsonl", std::string(kTwoAnswers) +
                                        R"({"messages": [{"role": "user", "content": "w1 w2 w3 w4 w5 w6 w7"},)"
                                        R"( {"role": "assistant", "content": "w8"}]})"
                                        "\n");
-  setting.recipe.max_length = 8;
+  setting.recipe.data.max_length = 8;
   const Chat chat(setting.setting());
   ASSERT_EQ(chat.examples(), 1) << "of the second nothing is left to learn";
   const Batch batch = batch_of(chat);
   EXPECT_EQ(setting.words(ids_of(batch.token_labels, batch.tokens.offsets, 0)), "- - - - w3 end - -");
-  setting.recipe.max_length = 4;
-  EXPECT_TRUE(contains(error_of([&] { Chat(setting.setting()); }), "expected a larger --max-length"));
+  setting.recipe.data.max_length = 4;
+  EXPECT_TRUE(contains(error_of([&] { Chat(setting.setting()); }), "expected a larger `max_length`"));
 }
 
 TEST(Chat, ConversationsOfABatchDoNotSeeEachOther) {
   TalkSetting setting;
-  setting.recipe.chat_template = kTurns;
+  setting.recipe.data.chat_template = kTurns;
   setting.write_file("talk.jsonl", std::string(kTwoAnswers) +
                                        R"({"messages": [{"role": "user", "content": "w7"},)"
                                        R"( {"role": "assistant", "content": "w8 w9"}]})"
@@ -96,7 +96,7 @@ TEST(Chat, SaysWhatATemplateDoesNotAllow) {
   TalkSetting setting;
   setting.write_file("talk.jsonl", kTwoAnswers);
   const auto error = [&](std::string_view chat_template) {
-    setting.recipe.chat_template = chat_template;
+    setting.recipe.data.chat_template = chat_template;
     return error_of([&] { Chat(setting.setting()); });
   };
   // The template writes the last answer differently from the others.
@@ -112,7 +112,7 @@ TEST(Chat, SaysWhatATemplateDoesNotAllow) {
   EXPECT_TRUE(contains(error("{{ raise_exception('no such talk') }}"), "no such talk"));
   setting.write_file("talk.jsonl", "{\"messages\": [{\"role\": \"user\", \"content\": \"w1\"}]}\n");
   EXPECT_TRUE(contains(error(kTurns), "line 1: messages: expected one of the assistant, found none"));
-  setting.recipe.chat_template = "";
+  setting.recipe.data.chat_template = "";
   EXPECT_TRUE(contains(error_of([&] { Chat(setting.setting()); }), "chat_template: there is none"));
 }
 

@@ -176,8 +176,8 @@ TEST(Denoising, WritesTheTextAsItWas) {
 TEST(Denoising, PermutesWholeSentencesAndRotates) {
   SmallSetting b = bart();
   b.write("train.txt", 3000, 7, 40);
-  b.recipe.mask_rate = 0;
-  b.recipe.permute_sentences = 0.5;
+  b.recipe.noise.mask_rate = 0;
+  b.recipe.noise.permute_sentences = 0.5;
   const Denoising objective(b.setting());
   const Batch batch = all_of(objective);
   int moved = 0, with_several = 0;
@@ -197,8 +197,8 @@ TEST(Denoising, PermutesWholeSentencesAndRotates) {
   EXPECT_GT(moved, with_several / 4);
   EXPECT_LT(moved, with_several * 3 / 4);
 
-  b.recipe.permute_sentences = 0;
-  b.recipe.rotate = 1;
+  b.recipe.noise.permute_sentences = 0;
+  b.recipe.noise.rotate = 1;
   const Batch rotated = all_of(Denoising(b.setting()));
   const TokenIds input = ids_of(rotated.tokens, 0),
                  target = ids_of(rotated.token_labels, rotated.target.offsets, 0);
@@ -210,13 +210,13 @@ TEST(Denoising, PermutesWholeSentencesAndRotates) {
 TEST(Denoising, HidesTokensOneByOneOrLeavesThemOut) {
   SmallSetting b = bart();
   b.write("train.txt", 3000, 7, 40);
-  b.recipe.infilling = "tokens";
-  b.recipe.mask_rate = 0.15;
+  b.recipe.noise.infilling = "tokens";
+  b.recipe.noise.mask_rate = 0.15;
   const Batch hidden = all_of(Denoising(b.setting()));
   EXPECT_EQ(hidden.tokens.offsets.lengths(), hidden.target.offsets.lengths());
   EXPECT_NEAR(hidden.tokens.ids.eq(4).sum().item<std::int64_t>(), 450, 90);
-  b.recipe.mask_rate = 0;
-  b.recipe.delete_rate = 0.2;
+  b.recipe.noise.mask_rate = 0;
+  b.recipe.noise.delete_rate = 0.2;
   const Batch deleted = all_of(Denoising(b.setting()));
   EXPECT_NEAR(deleted.target.offsets.total() - deleted.tokens.offsets.total(), 600, 90);
 }
@@ -228,14 +228,14 @@ TEST(Denoising, RefusesImpossibleOptions) {
   EXPECT_TRUE(contains(error(b), "expected a tokenizer with a mask_token"));
   SmallSetting other = bart();
   other.write("train.txt", 300, 7, 40);
-  other.recipe.infilling = "words";
-  EXPECT_TRUE(contains(error(other), "--infilling words: expected spans or tokens"));
-  other.recipe.infilling = "spans";
-  other.recipe.rotate = std::nan("");
-  EXPECT_TRUE(contains(error(other), "--rotate nan: expected a number from 0 to 1"));
-  other.recipe.rotate = 0;
-  other.recipe.mean_span = 0;
-  EXPECT_TRUE(contains(error(other), "--mean-span 0: expected 1 at least"));
+  other.recipe.noise.infilling = "words";
+  EXPECT_TRUE(contains(error(other), "`infilling` words: expected spans or tokens"));
+  other.recipe.noise.infilling = "spans";
+  other.recipe.noise.rotate = std::nan("");
+  EXPECT_TRUE(contains(error(other), "`rotate` nan: expected a number from 0 to 1"));
+  other.recipe.noise.rotate = 0;
+  other.recipe.noise.mean_span = 0;
+  EXPECT_TRUE(contains(error(other), "`mean_span` 0: expected 1 at least"));
 }
 
 }  // namespace

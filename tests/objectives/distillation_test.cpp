@@ -21,7 +21,7 @@ struct StudentSetting : WordSetting {
     Json changes = {{"hidden_size", 32}, {"num_hidden_layers", 2}};
     changes["architectures"] = {architecture_for(find_family("bert"), kind.head)};
     for (const auto& [field, value] : teacher.items()) changes[field] = value;
-    recipe.teacher = write_letter_model(directory, "teacher", "bert", changes);
+    recipe.distillation.teacher = write_letter_model(directory, "teacher", "bert", changes);
     add_file("rows.tsv", rows);
   }
   PretrainedModel load() const { return load_teacher(setting(), kind); }
@@ -44,22 +44,22 @@ std::vector<double> sums_of(const Losses& losses) {
 
 TEST(Distillation, TheTermsAreWeighedAsTheRecipeSays) {
   StudentSetting setting(kMaskedLanguageModel, kDocuments);
-  setting.recipe.soft_weight = 3;
-  setting.recipe.hard_weight = 0.25;
+  setting.recipe.distillation.soft_weight = 3;
+  setting.recipe.distillation.hard_weight = 0.25;
   std::map<std::string, double> weights;
   for (const Term& term : setting.make().terms()) weights[term.name] = term.weight;
   EXPECT_EQ(weights, (std::map<std::string, double>{{"labels", 0.25}, {"soft_targets", 3}}));
-  setting.recipe.hidden_weight = 2;
+  setting.recipe.distillation.hidden_weight = 2;
   EXPECT_EQ(setting.make().terms().back().name, "hidden_states");
-  setting.recipe.soft_weight = setting.recipe.hidden_weight = 0;
-  EXPECT_TRUE(contains(error_of([&] { setting.make(); }), "--soft-weight"));
+  setting.recipe.distillation.soft_weight = setting.recipe.distillation.hidden_weight = 0;
+  EXPECT_TRUE(contains(error_of([&] { setting.make(); }), "`soft_weight`"));
 }
 
 // A network agrees with itself: the loss has no gradient.
 TEST(Distillation, ATeacherHasNothingToTellItself) {
   StudentSetting setting(kMaskedLanguageModel, kDocuments);
-  setting.recipe.hidden_weight = 1;
-  setting.recipe.teacher = setting.model->path();
+  setting.recipe.distillation.hidden_weight = 1;
+  setting.recipe.distillation.teacher = setting.model->path();
   const Distillation objective = setting.make();
   const Batch batch = objective.collate(std::vector<std::int64_t>{0, 1}, {1, 1});
   ASSERT_EQ(batch.counts.size(), 3u);
@@ -75,8 +75,8 @@ TEST(Distillation, ATeacherHasNothingToTellItself) {
 
 TEST(Distillation, TheVocabularyIsLearnedWhereAWordIsHidden) {
   StudentSetting setting(kMaskedLanguageModel, kDocuments);
-  setting.recipe.mask_rate = 0.4;
-  setting.recipe.temperature = 3;
+  setting.recipe.noise.mask_rate = 0.4;
+  setting.recipe.distillation.temperature = 3;
   const Distillation objective = setting.make();
   const Batch batch = objective.collate(std::vector<std::int64_t>{0, 1}, {1, 1});
   Trainee student = setting.student();
@@ -123,7 +123,7 @@ TEST(Distillation, StoredScoresTeachAsTheirModelDoes) {
   const std::filesystem::path file = setting.directory.path() / "scores.safetensors";
   StoredScores{*taught_labels(teacher.model()), collector.scores()}.write(file);
 
-  setting.recipe.teacher = file;
+  setting.recipe.distillation.teacher = file;
   const std::unique_ptr<Objective> by_scores = distil(kClassification, setting.setting());
   EXPECT_EQ(by_scores->labels()->names, (std::vector<std::string>{"y", "x"}));
   Trainee student = setting.student();
@@ -138,13 +138,13 @@ TEST(Distillation, StoredScoresTeachAsTheirModelDoes) {
   ASSERT_EQ(found.size(), 2u);
   EXPECT_NEAR(found[1], expected[1], 1e-5);
 
-  setting.recipe.hidden_weight = 1;
+  setting.recipe.distillation.hidden_weight = 1;
   EXPECT_TRUE(contains(error_of([&] { distil(kClassification, setting.setting()); }), "expected a model"));
-  setting.recipe.hidden_weight = 0;
+  setting.recipe.distillation.hidden_weight = 0;
   setting.add_file("more.tsv", "h i\tx\n");
   EXPECT_TRUE(contains(error_of([&] { distil(kClassification, setting.setting()); }),
                        "the 4 examples of the data, found 3"));
-  setting.recipe.teacher = setting.directory.file("bad.safetensors", "no tensors");
+  setting.recipe.distillation.teacher = setting.directory.file("bad.safetensors", "no tensors");
   EXPECT_FALSE(error_of([&] { distil(kClassification, setting.setting()); }).empty());
 }
 
@@ -154,8 +154,8 @@ TEST(Distillation, WhatDoesNotFitIsRefused) {
 
   StudentSetting wide(kMaskedLanguageModel, kDocuments, {{"hidden_size", 64}});
   wide.make();
-  wide.recipe.hidden_weight = 1;
-  EXPECT_TRUE(contains(error_of([&] { wide.make(); }), "--hidden-weight"));
+  wide.recipe.distillation.hidden_weight = 1;
+  EXPECT_TRUE(contains(error_of([&] { wide.make(); }), "`hidden_weight`"));
 
   StudentSetting words(kMaskedLanguageModel, kDocuments);
   Json tokenizer = letter_tokenizer();
@@ -164,7 +164,7 @@ TEST(Distillation, WhatDoesNotFitIsRefused) {
   words.directory.file("teacher/tokenizer.json", tokenizer.dump());
   EXPECT_TRUE(contains(error_of([&] { words.make(); }), "expected the model's tokens, found \"b\""));
 
-  EXPECT_TRUE(contains(error_of([&] { load_teacher(words.setting(), kPairs); }), "--teacher: pairs"));
+  EXPECT_TRUE(contains(error_of([&] { load_teacher(words.setting(), kPairs); }), "`teacher`: pairs"));
 }
 
 // A DistilBERT has no token types, but its teacher needs to know which text is the second.
@@ -172,7 +172,7 @@ TEST(Distillation, TextsHaveTheTypesThatTheTeacherTakes) {
   WordSetting setting("distilbert", Head::sequence_classification);
   setting.add_file("rows.tsv", "a b\tc\tx\nd\te f\ty\n");
   const Json config = {{"architectures", {"BertForSequenceClassification"}}};
-  setting.recipe.teacher = write_letter_model(setting.directory, "teacher", "bert", config);
+  setting.recipe.distillation.teacher = write_letter_model(setting.directory, "teacher", "bert", config);
   const std::unique_ptr<Objective> objective = distil(kClassification, setting.setting());
   const Batch batch = objective->collate(std::vector<std::int64_t>{0}, {});
   EXPECT_TRUE(ops::equal(batch.tokens.types, ops::tensor({0, 0, 0, 0, 1, 1}, kLong))) << batch.tokens.types;

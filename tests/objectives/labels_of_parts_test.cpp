@@ -82,7 +82,7 @@ class LabelsOfParts : public testing::Test {
   void with(const ObjectiveKind& kind, const std::string& file, const std::string& content, const Then& then,
             std::int64_t max_length = 0) {
     Recipe recipe;
-    recipe.max_length = max_length;
+    recipe.data.max_length = max_length;
     const ModelDirectory directory(root_.path());
     const Family& family = find_family(directory.config());
     const std::string architecture = architecture_for(family, kind.head);

@@ -84,22 +84,22 @@ TEST(Pairs, TheSearchIsAmongAllDifferentSecondTexts) {
 TEST(Pairs, EveryWidthHasItsOwnLossAndMetrics) {
   PairSetting setting;
   const std::int64_t whole = setting.spec.encoder->width();
-  setting.recipe.matryoshka = {2, 8, whole};
+  setting.recipe.loss.matryoshka = {2, 8, whole};
   const Pairs pairs(setting.setting());
   std::vector<std::string> names;
   for (const Term& term : pairs.terms()) names.push_back(term.name);
   EXPECT_EQ(names, (std::vector<std::string>{fmt::format("loss_{}", whole), "loss_8", "loss_2"}));
   EXPECT_EQ(pairs.collate(std::vector<std::int64_t>{0, 2}, {}).counts, (std::vector<std::int64_t>{2, 2, 2}));
   for (const std::int64_t width : {std::int64_t{0}, whole + 1}) {
-    setting.recipe.matryoshka = {width};
-    EXPECT_TRUE(contains(error_of([&] { Pairs(setting.setting()); }), "--matryoshka"));
+    setting.recipe.loss.matryoshka = {width};
+    EXPECT_TRUE(contains(error_of([&] { Pairs(setting.setting()); }), "`matryoshka`"));
   }
 }
 
 TEST(Pairs, ABatchOfOneIsRefused) {
   EXPECT_TRUE(contains(error_of([] { Pairs(PairSetting("a\tb\n").setting()); }), "two pairs at least"));
   PairSetting setting;
-  setting.recipe.batch_size = 1;
+  setting.recipe.batch.size = 1;
   EXPECT_TRUE(contains(error_of([&] { Pairs(setting.setting()); }), "two pairs to a batch"));
 }
 
@@ -111,7 +111,7 @@ TEST(Pairs, OnlyOfEncodersOfText) {
 
 TEST(Pairs, APlainDirectoryBecomesOneOfSentenceTransformers) {
   PairSetting setting;
-  setting.recipe.max_length = 20;
+  setting.recipe.data.max_length = 20;
   const std::filesystem::path output = setting.directory.path() / "out";
   setting.directory.file("out/config.json", "{}");
   kPairs.write_extra_files(setting.setting(), output);
@@ -161,7 +161,7 @@ TEST(ScoredPairs, OtherScoresAreDividedByTheEndOfTheirScale) {
   EXPECT_EQ(cosines_of("1 7"), (Floats{0.1f, 0.7f}));
   EXPECT_EQ(cosines_of("1 70"), (Floats{0.01f, 0.7f}));
   Recipe recipe;
-  recipe.score_range = {-1, 3};
+  recipe.data.score_range = {-1, 3};
   EXPECT_EQ(cosines_of("3 -1 0", recipe), (Floats{1, 0, 0.25f}));
   // Validation uses the same scale as training.
   EXPECT_EQ(cosines_of("0.5 1", {}, std::pair(0.0, 5.0)), (Floats{0.1f, 0.2f}));
@@ -169,14 +169,14 @@ TEST(ScoredPairs, OtherScoresAreDividedByTheEndOfTheirScale) {
 
 TEST(ScoredPairs, ScoresOfAnotherRangeAreRefused) {
   EXPECT_TRUE(contains(error_of([] { cosines_of("5 -1"); }), "found -1 to 5; say which of them stand for"));
-  EXPECT_TRUE(contains(error_of([] { cosines_of("1 101"); }), "--score-range MIN,MAX"));
+  EXPECT_TRUE(contains(error_of([] { cosines_of("1 101"); }), "`score_range` MIN,MAX"));
   EXPECT_TRUE(contains(error_of([] { cosines_of("1 7", {}, std::pair(0.0, 5.0)); }),
-                       "expected scores from 0 to 5, as in training; --score-range says others, found 7"));
+                       "expected scores from 0 to 5, as in training; `score_range` says others, found 7"));
   Recipe recipe;
-  recipe.score_range = {0, 4};
+  recipe.data.score_range = {0, 4};
   EXPECT_TRUE(contains(error_of([&] { cosines_of("1 5", recipe); }),
-                       "expected scores from 0 to 4 (--score-range), found 5"));
-  recipe.score_range = {4, 4};
+                       "expected scores from 0 to 4 (`score_range`), found 5"));
+  recipe.data.score_range = {4, 4};
   EXPECT_TRUE(contains(error_of([&] { cosines_of("1 5", recipe); }), "expected a number and a larger one"));
 }
 

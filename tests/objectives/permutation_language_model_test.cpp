@@ -94,7 +94,7 @@ SmallSetting xlnet() {
 TEST(PermutationLanguageModel, MakesBatchesOfTwoStreams) {
   SmallSetting x = xlnet();
   x.write("train.txt", 2000, 9, 30);
-  x.recipe.max_length = 32;
+  x.recipe.data.max_length = 32;
   const PermutationLanguageModel objective(x.setting());
   std::vector<std::int64_t> examples(static_cast<std::size_t>(objective.examples()));
   std::iota(examples.begin(), examples.end(), 0);

@@ -102,7 +102,7 @@ TEST(ImageClassification, PicturesAreAsTheirPreprocessorHasThem) {
 
 TEST(ImageClassification, PicturesAreAugmentedInTrainingOnly) {
   PictureSetting setting(kClassifier);
-  setting.recipe.augment_shift = 2;
+  setting.recipe.noise.augment_shift = 2;
   const ImageClassification training(setting.setting()), held_out(setting.setting(/*held_out=*/true));
   const auto rows = [&](const Objective& objective, std::int64_t epoch) {
     return bright_rows(objective.collate(examples_of(objective), {7, epoch}).images.pixels);
@@ -123,7 +123,7 @@ TEST(ImageClassification, HalfOfThePicturesAreMirrored) {
   setting.directory.file("train-labels-idx1-ubyte", number(0x801) + number(2) + std::string("\1\2"));
   setting.directory.file("train-images-idx3-ubyte",
                          number(0x803) + number(2) + number(8) + number(12) + pixels + pixels);
-  setting.recipe.augment_flip = true;
+  setting.recipe.noise.augment_flip = true;
   const ImageClassification objective(setting.setting());
   int mirrored = 0;
   for (std::int64_t epoch = 0; epoch < 400; ++epoch) {
@@ -168,7 +168,7 @@ TEST(ImageClassification, BrokenPicturesAreLeftOutAndNamed) {
 
 TEST(MaskedImages, EquallyManyPatchesOfEachPictureAreHidden) {
   PictureSetting setting(kFiller);
-  setting.recipe.mask_rate = 0.4;
+  setting.recipe.noise.mask_rate = 0.4;
   const MaskedImages objective(setting.setting());
   Tensor often = ops::zeros({24}, kLong);
   for (std::int64_t epoch = 0; epoch < 100; ++epoch) {

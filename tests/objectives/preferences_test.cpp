@@ -20,7 +20,7 @@ constexpr std::string_view kTexts = R"({"prompt": "w1 w2 ", "chosen": "w3 w4", "
 struct PreferenceSetting : TalkSetting {
   PreferenceSetting() {
     write_file("pairs.jsonl", kTexts);
-    recipe.beta = 0.7;
+    recipe.loss.beta = 0.7;
   }
   Preferences make() const { return Preferences(setting()); }
   Batch batch() const { return make().collate(std::vector<std::int64_t>{0, 1}, {}); }
@@ -76,7 +76,7 @@ TEST(Preferences, BothAnswersFollowTheirPrompt) {
   EXPECT_EQ(batch.counts, std::vector<std::int64_t>(7, 2));
   EXPECT_EQ(setting.make().tokens(0), 11);
 
-  setting.recipe.chat_template = kTurns;
+  setting.recipe.data.chat_template = kTurns;
   setting.write_file(
       "pairs.jsonl",
       R"({"prompt": [{"role": "user", "content": "w1"}],)"
@@ -96,14 +96,14 @@ TEST(Preferences, LossesAreThoseOfTheirPapers) {
                             theirs = answer_logs(*trainee.reference(), batch);
   const std::vector<double> lengths = {2, 1, 1, 3};
   std::vector<double> rewards(4);
-  for (std::size_t i = 0; i < 4; ++i) rewards[i] = setting.recipe.beta * (ours[i] - theirs[i]);
+  for (std::size_t i = 0; i < 4; ++i) rewards[i] = setting.recipe.loss.beta * (ours[i] - theirs[i]);
   const auto sum_over = [&](const std::function<double(double, std::size_t)>& loss) {
     return loss(rewards[0] - rewards[1], 0) + loss(rewards[2] - rewards[3], 2);
   };
   const auto expect = [&](const char* type, double smoothing,
                           const std::function<double(double, std::size_t)>& loss) {
-    setting.recipe.loss_type = type;
-    setting.recipe.label_smoothing = smoothing;
+    setting.recipe.loss.loss_type = type;
+    setting.recipe.loss.label_smoothing = smoothing;
     EXPECT_NEAR(setting.sums(trainee)[0], sum_over(loss), 1e-4) << type << " " << smoothing;
   };
   expect("sigmoid", 0, [](double d, std::size_t) { return -log_sigmoid(d); });
@@ -112,13 +112,13 @@ TEST(Preferences, LossesAreThoseOfTheirPapers) {
          [](double d, std::size_t) { return (-0.9 * log_sigmoid(d) + 0.1 * log_sigmoid(-d)) / 0.8; });
   expect("hinge", 0, [](double d, std::size_t) { return std::max(0.0, 1 - d); });
   expect("ipo", 0, [&](double, std::size_t i) {
-    const double beta = setting.recipe.beta;
+    const double beta = setting.recipe.loss.beta;
     const double d = (rewards[i] / lengths[i] - rewards[i + 1] / lengths[i + 1]) / beta;
     return std::pow(d - 1 / (2 * beta), 2);
   });
 
   setting.recipe = {};
-  setting.recipe.beta = 0.7;
+  setting.recipe.loss.beta = 0.7;
   const std::vector<double> figures = setting.sums(trainee);
   EXPECT_NEAR(figures[1], rewards[0] + rewards[2], 1e-4);
   EXPECT_NEAR(figures[2], rewards[1] + rewards[3], 1e-4);
@@ -151,7 +151,7 @@ TEST(Preferences, FiguresAreNotLearned) {
 // preferred yet.
 TEST(Preferences, AnAdapterIsSwitchedOffForTheReference) {
   PreferenceSetting setting;
-  setting.recipe.lora = 2;
+  setting.recipe.adapter.lora = 2;
   Trainee trainee = setting.trainee();
   kPreferences.join(trainee, setting.setting());
   EXPECT_FALSE(trainee.reference());
@@ -179,8 +179,8 @@ TEST(Preferences, TheReferenceIsWhereTheModelStarts) {
   ASSERT_TRUE(trainee.reference());
   EXPECT_NEAR(setting.sums(trainee)[0], 2 * std::log(2), 1e-5);
   // The modules that are trained whole differ from those of the model without the adapter.
-  setting.recipe.lora = 2;
-  setting.recipe.modules_to_save = {"lm_head"};
+  setting.recipe.adapter.lora = 2;
+  setting.recipe.adapter.modules_to_save = {"lm_head"};
   Trainee other(PretrainedModel::load(ModelDirectory(setting.directory().path()), Purpose::training));
   kPreferences.join(other, setting.setting());
   EXPECT_TRUE(other.reference());
@@ -189,22 +189,22 @@ TEST(Preferences, TheReferenceIsWhereTheModelStarts) {
 TEST(Preferences, SayWhatIsWrong) {
   PreferenceSetting setting;
   const auto error = [&] { return error_of([&] { setting.make(); }); };
-  setting.recipe.loss_type = "dpo";
-  EXPECT_TRUE(contains(error(), "--loss-type dpo: expected one of sigmoid, robust, hinge, ipo"));
-  setting.recipe.loss_type = "hinge";
-  setting.recipe.label_smoothing = 0.1;
-  EXPECT_TRUE(contains(error(), "--label-smoothing: it has no effect with --loss-type hinge"));
-  setting.recipe.loss_type = "robust";
-  setting.recipe.label_smoothing = 0.5;
+  setting.recipe.loss.loss_type = "dpo";
+  EXPECT_TRUE(contains(error(), "`loss_type` dpo: expected one of sigmoid, robust, hinge, ipo"));
+  setting.recipe.loss.loss_type = "hinge";
+  setting.recipe.loss.label_smoothing = 0.1;
+  EXPECT_TRUE(contains(error(), "`label_smoothing`: it has no effect with `loss_type` hinge"));
+  setting.recipe.loss.loss_type = "robust";
+  setting.recipe.loss.label_smoothing = 0.5;
   EXPECT_TRUE(contains(error(), "from 0 to below 0.5"));
   setting.recipe = {};
-  setting.recipe.beta = 0;
-  EXPECT_TRUE(contains(error(), "--beta 0: expected a number above 0"));
+  setting.recipe.loss.beta = 0;
+  EXPECT_TRUE(contains(error(), "`beta` 0: expected a number above 0"));
   setting.recipe = {};
   Trainee trainee = setting.trainee();
-  EXPECT_TRUE(contains(error_of([&] { setting.sums(trainee); }), "--reference: expected a model"));
-  setting.recipe.max_length = 2;
-  EXPECT_TRUE(contains(error(), "expected a larger --max-length"));
+  EXPECT_TRUE(contains(error_of([&] { setting.sums(trainee); }), "`reference`: expected a model"));
+  setting.recipe.data.max_length = 2;
+  EXPECT_TRUE(contains(error(), "expected a larger `max_length`"));
   setting.recipe = {};
   setting.write_file("pairs.jsonl", "{\"prompt\": \"w1 \", \"chosen\": \"w2\", \"rejected\": \"w2\"}\n");
   EXPECT_TRUE(contains(error(), "line 1: chosen and rejected: expected two answers, found the same"));

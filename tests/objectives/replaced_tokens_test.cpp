@@ -121,11 +121,11 @@ class ReplacedTokensRun : public testing::Test {
     recipe_.model = write_letter_model(directory_, "model", "electra", kSmall);
     recipe_.generator = write_letter_model(directory_, "generator", "electra", narrow, "tiny-generator");
     recipe_.train = recipe_.validation = {directory_.file("text.txt", text(30)).string()};
-    recipe_.batch_tokens = 200;
-    recipe_.steps = 12;
-    recipe_.rate = 0.003;
-    recipe_.warmup = 2;
-    recipe_.validate_every = 6;
+    recipe_.batch.tokens = 200;
+    recipe_.duration.steps = 12;
+    recipe_.optimizer.learning_rate = 0.003;
+    recipe_.schedule.warmup = 2;
+    recipe_.checkpoints.validate_every = 6;
   }
   std::map<std::string, Tensor> weights(const std::filesystem::path& folder) const {
     return read_tensors(directory_.path() / folder / "model.safetensors");
@@ -145,7 +145,7 @@ TEST_F(ReplacedTokensRun, ResumedEndsAsIfItHadNeverStopped) {
   recipe_.output = directory_.path() / "parts";
   int steps = 0;
   EXPECT_EQ(train(recipe_, [&] { return ++steps == 5; }), TrainingEnd::interrupted);
-  recipe_.resume = true;
+  recipe_.checkpoints.resume = true;
   EXPECT_EQ(train(recipe_), TrainingEnd::finished);
   expect_equal(weights("whole"), weights("parts"));
   expect_equal(weights("whole/generator"), weights("parts/generator"));
@@ -164,7 +164,7 @@ TEST_F(ReplacedTokensRun, ResumedEndsAsIfItHadNeverStopped) {
 TEST_F(ReplacedTokensRun, AGeneratorThatDoesNotFitIsAnError) {
   recipe_.output = directory_.path() / "out";
   recipe_.generator.clear();
-  EXPECT_TRUE(contains(error_of([&] { train(recipe_); }), "--generator"));
+  EXPECT_TRUE(contains(error_of([&] { train(recipe_); }), "`generator`"));
   Json other = kSmall;
   other["vocab_size"] = kVocabulary + 1;
   recipe_.generator = write_letter_model(directory_, "larger", "electra", other, "tiny-generator");
@@ -172,7 +172,7 @@ TEST_F(ReplacedTokensRun, AGeneratorThatDoesNotFitIsAnError) {
   other = kSmall;
   other["max_position_embeddings"] = 8;
   recipe_.generator = write_letter_model(directory_, "shorter", "electra", other, "tiny-generator");
-  EXPECT_TRUE(contains(error_of([&] { train(recipe_); }), "--max-length"));
+  EXPECT_TRUE(contains(error_of([&] { train(recipe_); }), "`max_length`"));
   recipe_.generator = write_letter_model(directory_, "bert", "bert");
   recipe_.model = recipe_.generator;
   EXPECT_TRUE(contains(error_of([&] { train(recipe_); }), "detects replaced tokens"));

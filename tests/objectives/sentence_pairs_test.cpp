@@ -130,7 +130,7 @@ std::string documents(std::int64_t count) {
 TEST(SentencePairPretraining, FramesThePairsAndNumbersTheirLabels) {
   WordSetting words("bert", Head::pretraining);
   words.add_file("documents.txt", documents(400));
-  words.recipe.max_length = 30;
+  words.recipe.data.max_length = 30;
   SentencePairPretraining objective(words.setting(), PairTask::next_sentence);
   objective.begin_epoch(3, 1);
   std::vector<std::int64_t> all(static_cast<std::size_t>(objective.examples()));
@@ -168,7 +168,7 @@ TEST(SentencePairPretraining, SentenceOrderHidesUpToThreeWordsInARow) {
   Recipe recipe;
   recipe.objective = "sentence-order";
   EXPECT_EQ(mask_options(recipe).ngram, 3);
-  recipe.ngram = 1;
+  recipe.noise.ngram = 1;
   EXPECT_EQ(mask_options(recipe).ngram, 1);
   recipe = {};
   recipe.objective = "next-sentence";

@@ -58,7 +58,7 @@ TEST(SpanCorruption, DrawsEachWayToCutATextEquallyOften) {
 TEST(SpanCorruption, InputAndTargetTogetherAreTheText) {
   SmallSetting t = t5(40);
   t.write("train.txt", 3000, 7, 40);
-  t.recipe.max_length = 64;
+  t.recipe.data.max_length = 64;
   const SpanCorruption objective(t.setting());
   const TokenId end = 2, sentinel = *t.tokenizer().token_to_id("<extra_id_0>");
   std::vector<std::int64_t> examples(static_cast<std::size_t>(objective.examples()));
@@ -102,7 +102,7 @@ TEST(SpanCorruption, InputAndTargetTogetherAreTheText) {
 TEST(SpanCorruption, FollowsFromSeedEpochAndNumberAlone) {
   SmallSetting t = t5(40);
   t.write("train.txt", 900, 7, 200);
-  t.recipe.max_length = 100;  // several spans: a single one is always at the end
+  t.recipe.data.max_length = 100;  // several spans: a single one is always at the end
   const SpanCorruption objective(t.setting());
   const auto input = [&](std::vector<std::int64_t> examples, Draws draws) {
     return ids_of(objective.collate(examples, draws).tokens, 0);
@@ -117,19 +117,19 @@ TEST(SpanCorruption, RefusesImpossibleOptions) {
   t.write("train.txt", 500, 7, 40);
   const auto error = [&](const SmallSetting& s) { return error_of([&] { SpanCorruption{s.setting()}; }); };
   EXPECT_TRUE(contains(error(t), "28 spans of 568 tokens are hidden, and the tokenizer has 5 tokens"));
-  t.recipe.max_length = 3;
+  t.recipe.data.max_length = 3;
   SpanCorruption{t.setting()};
-  t.recipe.max_length = 2;
-  EXPECT_TRUE(contains(error(t), "--max-length 2: expected room"));
-  t.recipe.max_length = 64;
-  t.recipe.mean_span = 0.5;
-  EXPECT_TRUE(contains(error(t), "--mean-span 0.5: expected 1 at least"));
-  t.recipe.mean_span = 3;
-  t.recipe.mask_rate = 1;
-  EXPECT_TRUE(contains(error(t), "--mask-rate 1: expected a number between 0 and 1"));
+  t.recipe.data.max_length = 2;
+  EXPECT_TRUE(contains(error(t), "`max_length` 2: expected room"));
+  t.recipe.data.max_length = 64;
+  t.recipe.noise.mean_span = 0.5;
+  EXPECT_TRUE(contains(error(t), "`mean_span` 0.5: expected 1 at least"));
+  t.recipe.noise.mean_span = 3;
+  t.recipe.noise.mask_rate = 1;
+  EXPECT_TRUE(contains(error(t), "`mask_rate` 1: expected a number between 0 and 1"));
   SmallSetting words = t5(5);
   words.write("train.txt", 5, 1, 1);
-  words.recipe.max_length = 8;
+  words.recipe.data.max_length = 8;
   EXPECT_TRUE(contains(error(words), "expected texts of two tokens at least"));
   SmallSetting none = t5(0);
   none.write("train.txt", 50, 7, 4);

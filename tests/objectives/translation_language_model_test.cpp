@@ -30,7 +30,7 @@ TEST(TranslationLanguageModel, PositionsBeginAnewAndTokensKnowTheirLanguage) {
   WordSetting words("xlm", Head::masked_language_model, kLanguages);
   words.add_file("train.en", "a b c\n");
   words.add_file("train.de", "d e\n");
-  words.recipe.mask_rate = 0;
+  words.recipe.noise.mask_rate = 0;
   const TranslationLanguageModel objective(words.setting());
   const std::int64_t example = 0;
   const Batch batch = objective.collate({&example, 1}, {});
@@ -46,7 +46,7 @@ TEST(TranslationLanguageModel, OthersReadAPair) {
   WordSetting words("bert", Head::masked_language_model);
   words.add_file("train.en", "a b c\n");
   words.add_file("train.de", "d e\n");
-  words.recipe.mask_rate = 0;
+  words.recipe.noise.mask_rate = 0;
   const TranslationLanguageModel objective(words.setting());
   const std::int64_t example = 0;
   const Batch batch = objective.collate({&example, 1}, {});
@@ -82,7 +82,7 @@ TEST(TranslationLanguageModel, SaysWhatIsWrongWithTheFiles) {
                           const std::vector<std::string>& languages = {}) {
     WordSetting words("xlm", Head::masked_language_model, kLanguages);
     for (const auto& [name, text] : files) words.add_file(name, text);
-    words.recipe.languages = languages;
+    words.recipe.data.languages = languages;
     return error_of([&] { TranslationLanguageModel objective(words.setting()); });
   };
   EXPECT_TRUE(contains(message({{"train.en", "a\n"}}), "two files"));
@@ -98,14 +98,14 @@ TEST(Languages, ByEndingByNameByNumber) {
   words.add_file("a.de", "a\n");
   words.add_file("b.en", "a\n");
   EXPECT_EQ(file_languages(words.setting()), (std::vector<std::int64_t>{1, 0}));
-  words.recipe.languages = {"en"};
+  words.recipe.data.languages = {"en"};
   EXPECT_EQ(file_languages(words.setting()), (std::vector<std::int64_t>{0, 0}));
-  words.recipe.languages = {"1", "de"};
+  words.recipe.data.languages = {"1", "de"};
   EXPECT_EQ(file_languages(words.setting()), (std::vector<std::int64_t>{1, 1}));
   WordSetting none("bert", Head::masked_language_model);
   none.add_file("a.de", "a\n");
   EXPECT_TRUE(file_languages(none.setting()).empty());
-  none.recipe.languages = {"de"};
+  none.recipe.data.languages = {"de"};
   EXPECT_TRUE(contains(error_of([&] { file_languages(none.setting()); }), "no vectors for languages"));
 }
 

@@ -76,11 +76,11 @@ TEST(Trl, TakesTheSameStepOfAConversation) {
 TEST(Trl, TakesTheSameStepOfPreferences) {
   Golden golden;
   golden.files = {(golden.folder / "better.jsonl").string()};
-  golden.recipe.beta = 0.3;
+  golden.recipe.loss.beta = 0.3;
   golden.recipe.reference = golden.folder / "reference";
   for (const char* type : {"sigmoid", "robust", "hinge", "ipo"}) {
-    golden.recipe.loss_type = type;
-    golden.recipe.label_smoothing = golden.recipe.loss_type == "robust" ? 0.2 : 0;
+    golden.recipe.loss.loss_type = type;
+    golden.recipe.loss.label_smoothing = golden.recipe.loss.loss_type == "robust" ? 0.2 : 0;
     const Json& wanted = golden.results[type];
     golden.expect_step(kPreferences, wanted);
     Trainee trainee = golden.trainee(kPreferences);

@@ -87,11 +87,11 @@ def main() -> int:
         tokenizer = AutoTokenizer.from_pretrained(model)
         before = probabilities(AutoModelForSequenceClassification.from_pretrained(model), tokenizer)
         for name, labels in (("names", ["mixed", "bad", "mixed"]), ("ids", ["2", "1", "2"])):
-            still = check.train(check.folder / f"still-{name}", labels, "--steps", "1", "--rate", "1e-12")
+            still = check.train(check.folder / f"still-{name}", labels, "--steps", "1", "--learning-rate", "1e-12")
             after = AutoModelForSequenceClassification.from_pretrained(still)
             check.same(f"{name}: labels", list(after.config.id2label.values()), LABELS)
             check.same(f"{name}: transformers reads the same scores", probabilities(after, tokenizer), before)
-            adapter = check.train(check.folder / f"adapter-{name}", labels, "--steps", "30", "--rate", "0.01", "--lora", "2")
+            adapter = check.train(check.folder / f"adapter-{name}", labels, "--steps", "30", "--learning-rate", "0.01", "--lora", "2")
             base = AutoModelForSequenceClassification.from_pretrained(model)
             adapted = probabilities(peft.PeftModel.from_pretrained(base, str(adapter)), tokenizer)
             check.same(f"{name}: PEFT puts the adapter beside the original", adapted, check.says(adapter))

@@ -181,7 +181,7 @@ def train(attend: Attend, case: Learning, folder: Path, weights: str) -> None:
         "train", "--objective", case.objective, "--model", folder / "model", "--adapter", folder / "adapter",
         "--weights", weights, "--train", *OBJECTIVES[case.objective].write(folder), "--output", folder / "trained",
         "--save-batches", folder / "batches", "--steps", "1", "--batch-size", "1000", "--batch-tokens", "100000",
-        "--optimizer", "sgd", "--rate", "1", "--schedule", "constant", "--warmup", "0", "--weight-decay", "0", "--clip", "0",
+        "--optimizer", "sgd", "--learning-rate", "1", "--schedule", "constant", "--warmup", "0", "--weight-decay", "0", "--max-grad-norm", "0",
         "--dropout", "0", "--attention-dropout", "0", "--activation-dropout", "0", "--max-length", "60", "--threads", "1",
         "--quiet", *OBJECTIVES[case.objective].options,
     )  # fmt: skip

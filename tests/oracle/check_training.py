@@ -363,8 +363,8 @@ def train(attend: Attend, name: str, model: Path, files: Sequence[Path], output:
     attend.run(
         "train", "--objective", name, "--model", model, "--train", *files, "--output", output,
         "--save-batches", output.parent / "batches", "--steps", str(STEPS), "--batch-size", str(way.batch_size),
-        "--batch-tokens", "100000", "--accumulate", "1000", "--rate", str(RATE), "--schedule", "linear", "--warmup", "0",
-        "--weight-decay", str(DECAY), "--beta1", "0.9", "--beta2", "0.999", "--epsilon", str(EPSILON), "--clip", str(way.clip),
+        "--batch-tokens", "100000", "--gradient-accumulation-steps", "1000", "--learning-rate", str(RATE), "--schedule", "linear", "--warmup", "0",
+        "--weight-decay", str(DECAY), "--beta1", "0.9", "--beta2", "0.999", "--epsilon", str(EPSILON), "--max-grad-norm", str(way.clip),
         "--dropout", "0", "--attention-dropout", "0", "--activation-dropout", "0", "--max-length", str(LONGEST),
         "--threads", "1", "--quiet", *OBJECTIVES[name].options,
     )  # fmt: skip

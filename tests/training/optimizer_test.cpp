@@ -245,7 +245,7 @@ TEST(Optimizer, RefusesOptionsOutOfRange) {
   refuses("Adafactor's clip threshold: expected a number",
           {.kind = OptimizerKind::adafactor, .adafactor = {.clip_threshold = 0}});
   refuses("Muon's steps: expected a number", {.kind = OptimizerKind::muon, .muon = {.steps = 0}});
-  EXPECT_ERROR("--optimizer adam: expected adamw", parse_optimizer("adam"));
+  EXPECT_ERROR("`optimizer` adam: expected adamw", parse_optimizer("adam"));
   EXPECT_ERROR("nothing to train: none of 0 parameters", make_optimizer({}, {}));
   std::vector<Parameter> twice = fresh_parameters();
   twice[1].name = twice[0].name;

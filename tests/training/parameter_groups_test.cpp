@@ -149,11 +149,11 @@ TEST(ParameterGroups, RefuseWhatMatchesNothing) {
   EXPECT_ERROR("nothing is left to train", parameter_groups(classifier(), {.frozen = {".*"}}))
       << "nothing is left";
   for (const double wrong : {0.0, 1.5, -1.0, double{NAN}}) {
-    EXPECT_ERROR("--layer-decay: expected a number", parameter_groups(classifier(), {.layer_decay = wrong}))
+    EXPECT_ERROR("`layer_decay`: expected a number", parameter_groups(classifier(), {.layer_decay = wrong}))
         << wrong;
   }
   for (const double wrong : {0.0, -1.0, double{NAN}, double{INFINITY}}) {
-    EXPECT_ERROR("--head-rate: expected a number", parameter_groups(classifier(), {.head_rate = wrong}))
+    EXPECT_ERROR("`head_rate`: expected a number", parameter_groups(classifier(), {.head_rate = wrong}))
         << wrong;
   }
 }

@@ -67,20 +67,21 @@ TEST(Schedule, RefusesWhatItCannotFollow) {
     const std::string error = error_of([&] { schedule.check(); });
     EXPECT_TRUE(contains(error, why)) << error;
   };
-  refuses("--schedule linear: expected a number of steps", {ScheduleKind::linear, 0.1, 0, 10, 0});
-  refuses("--schedule trapezoid: expected a number of steps", {ScheduleKind::trapezoid, 0.1, 0, 10, 0});
-  refuses("--rate: expected a number above 0", {ScheduleKind::linear, 0, 0, 10, 100});
-  refuses("--rate: expected a number above 0", {ScheduleKind::linear, NAN, 0, 10, 100});
-  refuses("--min-rate: expected a number from 0 to --rate", {ScheduleKind::linear, 0.1, 0.2, 10, 100});
-  refuses("--warmup: expected 0 steps or more", {ScheduleKind::linear, 0.1, 0, -1, 100});
-  refuses("--cooldown 101: expected as many steps", {ScheduleKind::constant, 0.1, 0, 10, 100, 101});
-  refuses("--power: expected a number above 0", {ScheduleKind::polynomial, 0.1, 0, 10, 100, 0, 0});
-  refuses("--num-cycles: expected a number above 0",
+  refuses("`schedule` linear: expected a number of steps", {ScheduleKind::linear, 0.1, 0, 10, 0});
+  refuses("`schedule` trapezoid: expected a number of steps", {ScheduleKind::trapezoid, 0.1, 0, 10, 0});
+  refuses("`learning_rate`: expected a number above 0", {ScheduleKind::linear, 0, 0, 10, 100});
+  refuses("`learning_rate`: expected a number above 0", {ScheduleKind::linear, NAN, 0, 10, 100});
+  refuses("`min_rate`: expected a number from 0 to `learning_rate`",
+          {ScheduleKind::linear, 0.1, 0.2, 10, 100});
+  refuses("`warmup`: expected 0 steps or more", {ScheduleKind::linear, 0.1, 0, -1, 100});
+  refuses("`cooldown` 101: expected as many steps", {ScheduleKind::constant, 0.1, 0, 10, 100, 101});
+  refuses("`power`: expected a number above 0", {ScheduleKind::polynomial, 0.1, 0, 10, 100, 0, 0});
+  refuses("`num_cycles`: expected a number above 0",
           {ScheduleKind::cosine_with_restarts, 0.1, 0, 10, 100, 0, 1, 0});
-  refuses("--num-cycles: expected a whole number",
+  refuses("`num_cycles`: expected a whole number",
           {ScheduleKind::cosine_with_restarts, 0.1, 0, 10, 100, 0, 1, 1.5});
   Schedule{ScheduleKind::inverse_sqrt, 0.1, 0, 10, 0}.check();
-  EXPECT_TRUE(contains(error_of([] { parse_schedule("cosin"); }), "--schedule cosin: expected one of"));
+  EXPECT_TRUE(contains(error_of([] { parse_schedule("cosin"); }), "`schedule` cosin: expected one of"));
 }
 
 TEST(Schedule, AWarmUpBelowOneIsAShareOfTheTotal) {

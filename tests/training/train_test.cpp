@@ -39,11 +39,11 @@ class TrainTest : public testing::Test {
     r.model = model;
     r.train = {directory_.file(file, rows).string()};
     r.output = directory_.path() / fmt::format("output-{}", ++outputs_);
-    r.steps = 1;
-    r.optimizer = "sgd";
-    r.rate = 1e-12;
-    r.schedule = "constant";
-    r.warmup = 0;
+    r.duration.steps = 1;
+    r.optimizer.name = "sgd";
+    r.optimizer.learning_rate = 1e-12;
+    r.schedule.name = "constant";
+    r.schedule.warmup = 0;
     return r;
   }
   static std::string run(const Recipe& r) {
@@ -100,9 +100,9 @@ TEST_F(TrainTest, AClassifierThatKnowsTheLabelsKeepsItsHead) {
 TEST_F(TrainTest, TheDatasLabelsAreTheModelsIds) {
   const fs::path model = model_with("model", Head::sequence_classification, Labels{kOwn, {}});
   Recipe r = recipe("classification", model, "rows.tsv", "a b\tmixed\nc d\tmixed\ne f\tmixed\n");
-  r.optimizer = "adamw";
-  r.rate = 1e-3;
-  r.steps = 20;
+  r.optimizer.name = "adamw";
+  r.optimizer.learning_rate = 1e-3;
+  r.duration.steps = 20;
   run(r);
   Recipe measured;
   measured.objective = "classification";
@@ -166,7 +166,7 @@ TEST_F(TrainTest, OtherHeadsGoOnLearning) {
     SCOPED_TRACE(c.objective);
     const fs::path model = model_with(c.objective, c.head, {});
     Recipe r = recipe(c.objective, model, c.file, c.rows);
-    if (fs::path(c.file).extension() == ".txt") r.mask_rate = 0.9;  // of few tokens
+    if (fs::path(c.file).extension() == ".txt") r.noise.mask_rate = 0.9;  // of few tokens
     const std::string said = run(r);
     EXPECT_FALSE(contains(said, "is new")) << said;
     const auto before = read_tensors(model / "model.safetensors"),
@@ -183,7 +183,7 @@ TEST_F(TrainTest, OtherHeadsGoOnLearning) {
 TEST_F(TrainTest, AnAdapterKeepsTheLabelsOfItsClassifier) {
   const fs::path model = model_with("model", Head::sequence_classification, Labels{kOwn, {}});
   Recipe r = recipe("classification", model, "rows.tsv", "a b\tmixed\nc\tbad\n");
-  r.lora = 2;
+  r.adapter.lora = 2;
   const std::string said = run(r);
   EXPECT_TRUE(contains(said, "its head goes on learning")) << said;
   const Json config = read_json(r.output / "config.json"), base = read_json(model / "config.json");
@@ -214,10 +214,10 @@ TEST_F(TrainTest, AnUnmeasuredMetricIsRefusedBeforeTheRun) {
   const fs::path model = write_letter_model(directory_, "model", "bert");
   Recipe r = recipe("classification", model, "rows.tsv", "a b\tgood\nc\tbad\n");
   r.validation = r.train;
-  r.best = "f2";
+  r.checkpoints.best = "f2";
   const std::string said = run(r);
   EXPECT_TRUE(contains(said,
-                       "--best f2: expected one of the figures of classification: loss, accuracy, f1, "
+                       "`best` f2: expected one of the figures of classification: loss, accuracy, f1, "
                        "precision, recall, macro_f1, matthews"))
       << said;
   EXPECT_FALSE(fs::exists(r.output / "metrics.jsonl"));
@@ -228,13 +228,13 @@ TEST_F(TrainTest, EarlyStoppingSaysSoAndWhichStepStays) {
   const fs::path model = write_letter_model(directory_, "model", "bert");
   Recipe r = recipe("classification", model, "rows.tsv", "a b\tgood\nc\tbad\n");
   r.validation = r.train;
-  r.steps = 0;
-  r.patience = 2;
-  r.schedule = "";
-  r.warmup = {};
-  r.best = "accuracy";
+  r.duration.steps = 0;
+  r.checkpoints.patience = 2;
+  r.schedule.name = "";
+  r.schedule.warmup = {};
+  r.checkpoints.best = "accuracy";
   const std::string said = run(r);
-  EXPECT_TRUE(contains(said, "--patience 2: 20 times through the data at most")) << said;
+  EXPECT_TRUE(contains(said, "`patience` 2: 20 times through the data at most")) << said;
   EXPECT_TRUE(contains(said, "stopped early after step 3: 2 validations without a better accuracy")) << said;
   EXPECT_TRUE(contains(said, "the result is that of step 1, with a validation accuracy of")) << said;
   EXPECT_TRUE(contains(read_file(r.output / "run.html"), "stopped early after step 3"));
@@ -243,13 +243,13 @@ TEST_F(TrainTest, EarlyStoppingSaysSoAndWhichStepStays) {
 TEST_F(TrainTest, OptionsThatCannotBeAppliedAreReported) {
   const fs::path model = write_letter_model(directory_, "model", "bert", {{"max_position_embeddings", 16}});
   Recipe r = recipe("masked-lm", model, "text.txt", "a b c d e f\ng h i j\n");
-  r.length = 500;
-  r.mask_rate = 0.9;  // of few tokens
-  r.resume = true;
+  r.data.length = 500;
+  r.noise.mask_rate = 0.9;  // of few tokens
+  r.checkpoints.resume = true;
   const std::string said = run(r);
-  EXPECT_TRUE(contains(said, "--length 500: the model reads 16 tokens at most, and so the length is 16"))
+  EXPECT_TRUE(contains(said, "`length` 500: the model reads 16 tokens at most, and so the length is 16"))
       << said;
-  EXPECT_TRUE(contains(said, "--resume: there is no run in")) << said;
+  EXPECT_TRUE(contains(said, "`resume`: there is no run in")) << said;
   EXPECT_TRUE(fs::exists(r.output / "model.safetensors"));
 }
 

@@ -65,14 +65,14 @@ class TrainerTest : public testing::Test {
   TrainingOptions options(const std::string& name, std::int64_t steps) const {
     TrainingOptions o;
     o.output = root_ / name;
-    o.steps = steps;
+    o.duration.steps = steps;
     o.batch.tokens = 60;
     o.schedule = {ScheduleKind::inverse_sqrt, 0.01, 0, 5, steps};
     o.warmup = 5;
-    o.validate_every = 10;
-    o.average = 2;
+    o.checkpoints.validate_every = 10;
+    o.checkpoints.average = 2;
     o.loss.label_smoothing = 0.1;
-    o.clip = 1;
+    o.max_grad_norm = 1;
     return o;
   }
   static void run(const TrainingOptions& o, const fs::path& companions = {}) {
@@ -113,7 +113,7 @@ TEST_F(TrainerTest, AnAdapterLearnsAndAResumedOneEndsTheSame) {
     trainee.adapt(adapter, "CAUSAL_LM", 5);
     Counting objective;
     TrainingOptions o = options(name, steps);
-    o.resume = resume;
+    o.checkpoints.resume = resume;
     EXPECT_EQ(train(trainee, objective, &objective, o, {}), TrainingEnd::finished);
     return mean_loss(trainee.model(), objective);
   };
@@ -142,7 +142,7 @@ TEST_F(TrainerTest, AResumedRunEndsWithExactlyTheSameWeights) {
                            root_ / "parts" / "checkpoints" / "step-7"};
   for (const fs::path& path : left) fs::create_directories(path);
   TrainingOptions rest = options("parts", 40);
-  rest.resume = true;
+  rest.checkpoints.resume = true;
   run(rest);
   expect_equal_weights(root_ / "whole", root_ / "parts");
   expect_equal_weights(root_ / "whole" / "checkpoints" / "step-40",
@@ -157,13 +157,13 @@ TEST_F(TrainerTest, TheRateFallsOnAPlateauAndAResumedRunKnowsIt) {
     o.schedule.kind = ScheduleKind::plateau;
     o.schedule.peak = 10;  // far too high: validation gets worse
     o.plateau = {.by = 1e-12, .patience = 0};
-    o.average = 1;
+    o.checkpoints.average = 1;
     return o;
   };
   run(plateau("whole", 60));
   run(plateau("parts", 40));
   TrainingOptions rest = plateau("parts", 60);
-  rest.resume = true;
+  rest.checkpoints.resume = true;
   run(rest);
   expect_equal_weights(root_ / "whole", root_ / "parts");
   std::ifstream metrics(root_ / "parts" / "metrics.jsonl");
@@ -219,8 +219,8 @@ TEST_F(TrainerTest, TheTokenizerGoesWithTheResult) {
   EXPECT_EQ(read_file(root_ / "run" / "tokenizer.json"), "{}");
   // A resumed run keeps its original tokenizer.
   write_file_atomically(root_ / "base" / "tokenizer.json", "[]");
-  o.steps = 20;
-  o.resume = true;
+  o.duration.steps = 20;
+  o.checkpoints.resume = true;
   run(o, root_ / "base");
   EXPECT_EQ(read_file(root_ / "run" / "tokenizer.json"), "{}");
 }
@@ -257,7 +257,7 @@ TEST_F(TrainerTest, ADamagedOptimizerStateIsAnError) {
   write_tensors(root_ / "run" / "checkpoints" / "step-10" / "optimizer.safetensors",
                 {{"mean.x", ops::zeros({2})}});
   TrainingOptions o = options("run", 20);
-  o.resume = true;
+  o.checkpoints.resume = true;
   EXPECT_ERROR("the checkpoint's optimizer state does not fit: mean.", run(o));
 }
 

@@ -3,7 +3,7 @@
 
 #include <attend/vectors.h>
 
-#include "cli/options/parameter_flags.h"
+#include "cli/options/option_flags.h"
 #include "pipelines/vector_parameters.h"
 
 namespace attend::cli {
@@ -11,7 +11,7 @@ namespace attend::cli {
 class VectorFlags {
  public:
   // --prompt-name, --prompt, --dimensions, --normalize, --pooling. They are set when `app` parses.
-  void add(CLI::App& app) { add_parameters(app, parameters_.parameters()); }
+  void add(CLI::App& app) { add_options(app, parameters_.parameters()); }
 
   const EmbedderOptions& embedder() const { return parameters_.embedder(); }
   EmbedOptions embed(const RunOptions& run) const { return parameters_.embed(run); }
@@ -22,14 +22,14 @@ class VectorFlags {
 
 // --similarity; absent: the model's own.
 inline CLI::Option* add_similarity(CLI::App& app, std::optional<Similarity>& similarity) {
-  return add_parameter(app, similarity_parameter(similarity));
+  return add_option(app, similarity_parameter(similarity));
 }
 
 // --precision of a file of vectors.
 inline CLI::Option* add_vector_format(CLI::App& app, VectorFormat& format) {
-  return add_parameter(
+  return add_option(
       app,
-      parameter::choice(
+      option::choice(
           "precision", format,
           {{"float32", VectorFormat::float32}, {"int8", VectorFormat::int8}, {"bits", VectorFormat::bits}},
           "Numbers of the vectors in --output: float32, int8 (a quarter, nearly the same results), or "

@@ -44,14 +44,14 @@ const ObjectiveKind& find_objective(std::string_view name) {
     if (kind->name == name) return *kind;
     names.push_back(kind->name);
   }
-  fail("--objective {}: expected one of {}", name, fmt::join(names, ", "));
+  fail("`objective` {}: expected one of {}", name, fmt::join(names, ", "));
 }
 
 TableOptions table_options(const Setting& setting) {
   TableOptions options;
-  if (!setting.recipe.format.empty()) options.format = parse_table_format(setting.recipe.format);
-  if (!setting.recipe.columns.empty()) options.columns = parse_columns(setting.recipe.columns);
-  options.header = setting.recipe.header;
+  if (!setting.recipe.data.format.empty()) options.format = parse_table_format(setting.recipe.data.format);
+  if (!setting.recipe.data.columns.empty()) options.columns = parse_columns(setting.recipe.data.columns);
+  options.header = setting.recipe.data.header;
   return options;
 }
 
@@ -65,11 +65,11 @@ Tokenizer plain_tokenizer(const Setting& setting) {
 std::int64_t readable_tokens(const Setting& setting, const StackSpec& stack) {
   const std::int64_t most = max_positions(stack.embeddings);
   const bool endless = most == std::numeric_limits<std::int64_t>::max();
-  return endless ? most : most - setting.recipe.prefix - setting.recipe.prompt;
+  return endless ? most : most - setting.recipe.adapter.prefix - setting.recipe.adapter.prompt;
 }
 
 std::int64_t wanted_length(const Recipe& recipe) {
-  return recipe.length > 0 ? recipe.length : recipe.max_length;
+  return recipe.data.length > 0 ? recipe.data.length : recipe.data.max_length;
 }
 
 std::int64_t longest_text(const Setting& setting, std::int64_t usual) {

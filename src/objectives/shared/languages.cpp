@@ -31,14 +31,14 @@ std::optional<std::int64_t> find_number(const std::string& text, std::int64_t co
 std::vector<std::int64_t> file_languages(const Setting& setting) {
   const StackSpec& stack = setting.spec.encoder ? *setting.spec.encoder : *setting.spec.decoder;
   const std::int64_t count = stack.embeddings.languages;
-  const std::vector<std::string>& said = setting.recipe.languages;
+  const std::vector<std::string>& said = setting.recipe.data.languages;
   if (count == 0) {
     if (!said.empty())
-      fail("--languages: {} has no vectors for languages; leave them out", setting.directory.path().string());
+      fail("`languages`: {} has no vectors for languages; leave them out", setting.directory.path().string());
     return {};
   }
   if (said.size() > 1 && said.size() != setting.files.size())
-    fail("--languages: expected one of all files or one for each of {}, found {}", setting.files.size(),
+    fail("`languages`: expected one of all files or one for each of {}, found {}", setting.files.size(),
          said.size());
   const auto names = read_names(setting.directory.config(), count);
   std::vector<std::int64_t> languages;
@@ -54,7 +54,7 @@ std::vector<std::int64_t> file_languages(const Setting& setting) {
       std::vector<std::string> known;
       for (const auto& each : names) known.push_back(each.first);
       if (known.empty()) known.push_back(fmt::format("0 to {}, for config.json has no lang2id", count - 1));
-      fail("{}: \"{}\" is none of the model's languages; say --languages with one for each file ({})",
+      fail("{}: \"{}\" is none of the model's languages; say `languages` with one for each file ({})",
            setting.files[i], name, fmt::join(known, ", "));
     }
     languages.push_back(*number);

@@ -26,15 +26,15 @@ const PatchSpec& read_spec(const Setting& setting) {
 Pictures::Pictures(const Setting& setting)
     : processor_(setting.directory.path()),
       spec_(read_spec(setting)),
-      shift_(setting.held_out ? 0 : setting.recipe.augment_shift),
-      flip_(!setting.held_out && setting.recipe.augment_flip) {
+      shift_(setting.held_out ? 0 : setting.recipe.noise.augment_shift),
+      flip_(!setting.held_out && setting.recipe.noise.augment_flip) {
   for (const std::string& file : setting.files) {
     files_.emplace_back(file, table_options(setting));
     for (std::int64_t i = 0; i < files_.back().count(); ++i) places_.push_back({files_.size() - 1, i, 0});
   }
   if (places_.empty()) fail("{}: expected pictures, found none", fmt::join(setting.files, ", "));
   if (shift_ < 0 || shift_ >= std::min(spec_.height, spec_.width))
-    fail("--augment-shift {}: expected at most {} pixels for pictures of {} x {}", shift_,
+    fail("`augment_shift` {}: expected at most {} pixels for pictures of {} x {}", shift_,
          std::min(spec_.height, spec_.width) - 1, spec_.width, spec_.height);
   prepare(setting.files);
 }

@@ -11,10 +11,10 @@ namespace {
 
 std::vector<std::int64_t> read_widths(const Setting& setting) {
   const std::int64_t whole = setting.spec.encoder->width();
-  std::vector<std::int64_t> widths = setting.recipe.matryoshka;
+  std::vector<std::int64_t> widths = setting.recipe.loss.matryoshka;
   for (const std::int64_t width : widths)
     if (width < 1 || width > whole)
-      fail("--matryoshka {}: expected widths from 1 to {}, which is that of the model's vectors", width,
+      fail("`matryoshka` {}: expected widths from 1 to {}, which is that of the model's vectors", width,
            whole);
   widths.push_back(whole);
   std::ranges::sort(widths, std::greater<>());
@@ -25,9 +25,9 @@ std::vector<std::int64_t> read_widths(const Setting& setting) {
 // In tokens: from the recipe, else from the directory, else the default of all objectives.
 std::int64_t longest(const Setting& setting, const SentencePooling& pooling) {
   const std::int64_t otherwise = longest_text(setting);
-  return setting.recipe.max_length > 0 ? otherwise
-                                       : std::min(pooling.max_length.value_or(otherwise),
-                                                  readable_tokens(setting, *setting.spec.encoder));
+  return setting.recipe.data.max_length > 0 ? otherwise
+                                            : std::min(pooling.max_length.value_or(otherwise),
+                                                       readable_tokens(setting, *setting.spec.encoder));
 }
 
 SentencePooling read_pooling(const Setting& setting) {

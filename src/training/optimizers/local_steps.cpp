@@ -11,8 +11,8 @@ namespace attend {
 
 Meetings::Meetings(Ranks& ranks, std::span<const Parameter> parameters, const LocalStepOptions& options)
     : ranks_(ranks), options_(options) {
-  check_range("--outer-rate", options.rate, 0, 100);
-  check_range("--outer-momentum", options.momentum, 0, 1);
+  check_range("`outer_rate`", options.rate, 0, 100);
+  check_range("`outer_momentum`", options.momentum, 0, 1);
   for (const Parameter& p : parameters) {
     if (p.weight.type() != kFloat) fail("{}: several processes train numbers of float32", p.name);
     items_.push_back({p.name, p.weight, p.weight.detach().clone(), ops::zeros(p.weight.sizes())});

@@ -66,7 +66,7 @@ double norm_of(const Tensor& gradient) {
 OptimizerKind parse_optimizer(const std::string& name) {
   for (const auto& [known, kind] : kOptimizerNames)
     if (name == known) return kind;
-  fail("--optimizer {}: expected adamw, adafactor, sgd, lion or muon", name);
+  fail("`optimizer` {}: expected adamw, adafactor, sgd, lion or muon", name);
 }
 
 void check_range(const char* what, double value, double low, double high) {

@@ -106,7 +106,7 @@ void check_layers(const LayerRange& range, const std::string& pattern, const Pla
     if (place.layer >= 0 && (range.stack.empty() || place.in_stack(range.stack)))
       layers = std::max(layers, place.layers);
   if (range.first > range.last || range.last >= layers)
-    fail("--freeze {}: expected layers from 0 to {}, the lower first", pattern, layers - 1);
+    fail("`freeze` {}: expected layers from 0 to {}, the lower first", pattern, layers - 1);
 }
 
 // Whether each tensor matches.
@@ -128,7 +128,7 @@ std::vector<bool> matches(const std::string& pattern, const PlacedTensors& tenso
              (range->stack.empty() || place.in_stack(range->stack));
     });
   } else {
-    const auto whole = tokenizers::Pattern::regex("\\A(?:" + pattern + ")\\z", "--freeze " + pattern);
+    const auto whole = tokenizers::Pattern::regex("\\A(?:" + pattern + ")\\z", "`freeze` " + pattern);
     std::vector<TextSpan> found;
     for (const auto& [name, tensor] : tensors.all) {
       whole.find_all(name, found);
@@ -149,7 +149,7 @@ void freeze(const PlacedTensors& tensors, const std::vector<std::string>& patter
       }
     if (!any)
       fail(
-          "--freeze {}: expected embeddings, encoder, decoder, layers.A-B, all-but-head or a regular "
+          "`freeze` {}: expected embeddings, encoder, decoder, layers.A-B, all-but-head or a regular "
           "expression of whole names like {}; it matches none of {}",
           pattern, tensors.all.empty() ? "" : tensors.all.front().first, tensors.all.size());
   }
@@ -209,9 +209,9 @@ NamedTensors named_parameters(const Module& network) {
 
 std::vector<Parameter> parameter_groups(const NamedTensors& all, const ParameterGroupOptions& options) {
   if (!(options.layer_decay > 0 && options.layer_decay <= 1))
-    fail("--layer-decay: expected a number above 0 and up to 1, found {}", options.layer_decay);
+    fail("`layer_decay`: expected a number above 0 and up to 1, found {}", options.layer_decay);
   if (!(options.head_rate > 0) || !std::isfinite(options.head_rate))
-    fail("--head-rate: expected a number above 0, found {}", options.head_rate);
+    fail("`head_rate`: expected a number above 0, found {}", options.head_rate);
   const PlacedTensors tensors = find_places(all);
   freeze(tensors, options.frozen);
   const std::map<std::string, Tensor> by_name(all.begin(), all.end());

@@ -81,20 +81,20 @@ double Schedule::plain_rate(std::int64_t step) const {
 }
 
 void Schedule::check() const {
-  if (!(peak > 0) || !std::isfinite(peak)) fail("--rate: expected a number above 0, found {}", peak);
+  if (!(peak > 0) || !std::isfinite(peak)) fail("`learning_rate`: expected a number above 0, found {}", peak);
   if (!(floor >= 0 && floor <= peak))
-    fail("--min-rate: expected a number from 0 to --rate ({}), found {}", peak, floor);
-  if (warmup < 0) fail("--warmup: expected 0 steps or more, found {}", warmup);
-  if (cooldown < 0) fail("--cooldown: expected 0 steps or more, found {}", cooldown);
-  if (!(power > 0) || !std::isfinite(power)) fail("--power: expected a number above 0, found {}", power);
+    fail("`min_rate`: expected a number from 0 to `learning_rate` ({}), found {}", peak, floor);
+  if (warmup < 0) fail("`warmup`: expected 0 steps or more, found {}", warmup);
+  if (cooldown < 0) fail("`cooldown`: expected 0 steps or more, found {}", cooldown);
+  if (!(power > 0) || !std::isfinite(power)) fail("`power`: expected a number above 0, found {}", power);
   if (!(waves() > 0) || !std::isfinite(waves()))
-    fail("--num-cycles: expected a number above 0, found {}", waves());
+    fail("`num_cycles`: expected a number above 0, found {}", waves());
   if (kind == ScheduleKind::cosine_with_restarts && waves() != std::floor(waves()))
-    fail("--num-cycles: expected a whole number for cosine-with-restarts, found {}", waves());
+    fail("`num_cycles`: expected a whole number for cosine-with-restarts, found {}", waves());
   if (needs_total(kind) && total <= 0)
-    fail("--schedule {}: expected a number of steps, to know where it ends; say --steps", name_of(kind));
+    fail("`schedule` {}: expected a number of steps, to know where it ends; say `steps`", name_of(kind));
   if (cooldown > 0 && cooldown > total)
-    fail("--cooldown {}: expected as many steps or more in the whole run, found {}; say --steps", cooldown,
+    fail("`cooldown` {}: expected as many steps or more in the whole run, found {}; say `steps`", cooldown,
          total);
 }
 
@@ -109,7 +109,7 @@ ScheduleKind parse_schedule(const std::string& name) {
     if (name == known) return kind;
     names += (names.empty() ? "" : ", ") + std::string(known);
   }
-  fail("--schedule {}: expected one of {}", name, names);
+  fail("`schedule` {}: expected one of {}", name, names);
 }
 
 std::string name_of(ScheduleKind kind) {
@@ -120,9 +120,9 @@ std::string name_of(ScheduleKind kind) {
 
 std::int64_t warmup_steps(double warmup, std::int64_t total) {
   if (!(warmup >= 0 && warmup < 1e15) || (warmup >= 1 && warmup != std::floor(warmup)))
-    fail("--warmup {}: expected a whole number of steps, or a share of all steps below 1", warmup);
+    fail("`warmup` {}: expected a whole number of steps, or a share of all steps below 1", warmup);
   if (warmup == 0 || warmup >= 1) return static_cast<std::int64_t>(warmup);
-  if (total <= 0) fail("--warmup {}: a share of all steps needs their number; say --steps", warmup);
+  if (total <= 0) fail("`warmup` {}: a share of all steps needs their number; say `steps`", warmup);
   return static_cast<std::int64_t>(std::ceil(warmup * static_cast<double>(total)));
 }
 

@@ -82,8 +82,8 @@ def call(program: Path, *arguments: Any) -> str:
 
 def one_step(program: Path, objective: str, model: Path, data: Path, output: Path, *more: Any) -> None:
     call(program, "train", "--objective", objective, "--model", model, "--train", data, "--output", output, "--steps", 1,
-         "--batch-size", 1000, "--optimizer", "sgd", "--momentum", 0, "--rate", 1, "--schedule", "constant", "--warmup", 0,
-         "--weight-decay", 0, "--clip", 0, "--dropout", 0, "--threads", 1, "--save-batches", output.parent / "batches", *more)  # fmt: skip
+         "--batch-size", 1000, "--optimizer", "sgd", "--momentum", 0, "--learning-rate", 1, "--schedule", "constant", "--warmup", 0,
+         "--weight-decay", 0, "--max-grad-norm", 0, "--dropout", 0, "--threads", 1, "--save-batches", output.parent / "batches", *more)  # fmt: skip
 
 
 # Masks.

@@ -181,7 +181,7 @@ def check(program: Path, name: str, case: Case, seed: int, clip: float, accumula
         net.save_pretrained(folder / "model")
         save_tokenizer(folder / "model", list(case.before), list(case.behind))
         write_text(folder / "train.txt")
-        attend_train(program, folder, case.objective, ["train.txt"], seed, clip, "--batch-tokens", 200, "--accumulate", accumulate,
+        attend_train(program, folder, case.objective, ["train.txt"], seed, clip, "--batch-tokens", 200, "--gradient-accumulation-steps", accumulate,
                      *case.options)  # fmt: skip
         losses = train({"": net}, loss_of(case), folder / "batches", seed, clip)
         worst, where = differences({"": net}, folder / "out")

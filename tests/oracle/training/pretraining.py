@@ -238,7 +238,7 @@ def attend_train(program: Path, folder: Path, objective: str, files: Iterable[st
     """Trains folder/MODEL to folder/out as `train` does, and leaves in folder/batches what each step reads."""
     call = [program, "train", "--objective", objective, "--model", folder / model, "--train", *[folder / f for f in files],
             "--output", folder / "out", "--save-batches", folder / "batches", "--steps", steps, "--schedule", *schedule,
-            "--rate", RATE, "--weight-decay", DECAY, "--beta2", 0.98, "--epsilon", 1e-6, "--clip", clip, "--dropout", 0,
+            "--learning-rate", RATE, "--weight-decay", DECAY, "--beta2", 0.98, "--epsilon", 1e-6, "--max-grad-norm", clip, "--dropout", 0,
             "--attention-dropout", 0, "--activation-dropout", 0, "--seed", seed, "--threads", 1, *more]  # fmt: skip
     done = subprocess.run(list(map(str, call)), capture_output=True, timeout=300)
     if done.returncode != 0:
@@ -293,7 +293,7 @@ def run_both(program: Path, folder: Path, case: Case, seed: int, clip: float, *m
     nets = {part: without_dropout(type(net).from_pretrained(folder / f"model{part}")) for part, net in nets.items()}
     share(nets)
     generator = ["--generator", folder / "modelgenerator"] if "generator" in nets else []
-    attend_train(program, folder, case.objective, case.files, seed, clip, "--batch-tokens", 250, "--accumulate", 2,
+    attend_train(program, folder, case.objective, case.files, seed, clip, "--batch-tokens", 250, "--gradient-accumulation-steps", 2,
                  "--max-length", 40, *generator, *case.options, *more, steps=steps, schedule=schedule)  # fmt: skip
     return nets, train(nets, case.loss_of, folder / "batches", seed, clip, steps, factor)
 
