@@ -150,7 +150,7 @@ TEST(ContinuousBatch, TakesNoRequestsDuringDestruction) {
     ContinuousBatch batch(model);
     const auto settings = batch.prepare(config_of(model, {{"max_new_tokens", 5}}));
     BatchRequest request{{{5, 3}, {}, {}}, settings};
-    request.on_end = [&](const BatchResult&) {
+    request.on_end = [&, settings](const BatchResult&) {
       ++ends;
       refused = error_of([&] { batch.submit({{{5, 3}, {}, {}}, settings}); });
     };
