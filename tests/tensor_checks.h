@@ -49,8 +49,10 @@ inline Tensor rand(const Dimensions& shape, ScalarType type = kFloat) {
 
 // Normally distributed.
 inline Tensor randn(const Dimensions& shape, ScalarType type = kFloat) {
-  return (((rand(shape, kDouble) + 1e-7).log() * -2).sqrt() * cos(rand(shape, kDouble) * 6.283185307179586))
-      .to(type);
+  // One after the other: compilers differ in which operand of a product they evaluate first.
+  const Tensor direction = cos(rand(shape, kDouble) * 6.283185307179586);
+  const Tensor radius = ((rand(shape, kDouble) + 1e-7).log() * -2).sqrt();
+  return (radius * direction).to(type);
 }
 inline Tensor randn_like(const Tensor& x) {
   return randn(x.sizes(), x.type());
