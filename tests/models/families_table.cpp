@@ -68,6 +68,9 @@ that are in a cache stay as they were turned when a text that is being written c
 reads the text again, without hiding what comes later. A text that is written ends at `max_position_embeddings`, but for `dynamic`;
 the original writes on.
 
+In a window of one token (`sliding_window` 1) a token sees itself only, in a text that is written too. There transformers 4.57 sees
+the whole text before it: its cache keeps all keys of such layers, and its mask, of one column, hides none of them.
+
 Where layers have experts, a token reads those that its router chooses, whatever other tokens read. With `output_router_logits`, which a
 fresh config.json has, the loss of next tokens gets `router_aux_loss_coef` times a second term that keeps experts equally busy; `attend
 train` prints it as a term of its own. An expert that no token chose has a gradient of zeros, and none in the original. As there, all
