@@ -114,7 +114,7 @@ CASES = {
     # All texts have the same length: transformers rotates by the longest of a batch (docs/models.md).
     "phi3": AdapterCase("phi3", {"target_modules": ["qkv_proj", "gate_up_proj"]}, layout="plain"),
     "gemma3": AdapterCase("gemma3", {"target_modules": ["q_proj", "k_proj", "o_proj", "gate_proj"], "use_dora": True}, generates=True),
-    "granite": AdapterCase("granite", {"task_type": "CAUSAL_LM", "r": 3}, generates=True),
+    "granite": AdapterCase("granite", {"task_type": "CAUSAL_LM", "target_modules": ["q_proj", "v_proj"], "r": 3}, generates=True),
     "olmo2-words": AdapterCase("olmo2", {"target_modules": "all-linear", "modules_to_save": ["embed_tokens", "q_norm"]}, generates=True),
     "gpt-neox": AdapterCase("gpt-neox", {"target_modules": ["query_key_value"]}, generates=True),
     "falcon": AdapterCase("falcon-grouped", {"target_modules": ["query_key_value", "dense_4h_to_h"], "use_dora": True}, generates=True),
