@@ -26,7 +26,9 @@ norms are those of a fresh model (`attend init`, of the first preset); a config.
 Everything here is compared with transformers 4.57.6 by `tests/oracle/check_parity.py`: outputs, hidden states,
 attentions, loss and gradients of tiny random models, padded on both sides where the original knows padding.
 `check_generation.py` compares generated ids. `attend-gpt3` has no original: it is compared with GPT-2 whose attention
-is banded; BigBird's attention in training, for which the original draws other blocks, with its golden.
+is banded; BigBird's attention in training, for which the original draws other blocks, with its golden. The code of
+`nomic_bert`, `new` (GTE v1.5) and `jina_bert` (whose config.json says `bert`) is part of their checkpoints, not of
+transformers 4.57: they are compared with definitions of our own, in `tests/oracle/remote_encoders.py`.
 `check_conversion.py` compares what `attend convert` writes. `check_configurations.py` draws every field of every
 config class, and compares what the originals can build.
 
@@ -47,6 +49,9 @@ Fields that are refused by their name:
 | `rotary_value` of RoFormer | no published checkpoint turns its values |
 | RoFormer's own tokenizer (`RoFormerTokenizer`) | it finds Chinese words in jieba's dictionary, which is not part of Attend; token ids work, and so does a tokenizer.json of another class |
 | `tie_encoder_decoder` of BART, M2M-100, Marian, T5 and their relatives | their checkpoints have encoders and decoders of their own; models of two (`encoder-decoder`) may have one for both, and compute and generate, but are not trained: each side's matrices are its own here |
+| `prenorm`, `causal`, `parallel_block`, `norm_mlp`, `use_rms_norm`, `rotary_emb_scale_base`, `moe_every_n_layers` and a `rotary_emb_fraction` of 0 of NomicBERT | nomic-embed-text-v1, v1.5 and nomic-bert-2048 do not use them; v2's experts are not read |
+| `position_embedding_type` other than `rope`, `layer_norm_type` other than `layer_norm`, `logn_attention_scale` of GTE | no published checkpoint has them |
+| JinaBERT's checkpoints with norms of queries and keys (jina-embeddings-v2-base-code, -de, -es, -zh) | these are of another model, with two norms after each attention |
 | `sparse_prediction` of ModernBERT | its scores have another shape with labels than without |
 | `parallel_attn` false with `new_decoder_architecture`, other `num_kv_heads` or `num_ln_in_parallel_attn` of Falcon | the original builds such a model and cannot compute it |
 | inputs `head_mask`, `inputs_embeds`, masks of three dimensions | no tokenizer and no collator makes them |
