@@ -60,7 +60,8 @@ Three things of the originals depend on how they are called, and are here as gen
 prompt into its cache, BERT with relative keys (`position_embedding_type`) counts the distances of all of it from its last
 token, and an encoder that writes (`is_decoder` false) keeps what it has read: `attend generate` does so too, `attend forward`
 gives what the original gives without a cache. BART's and Marian's decoders alone count padding in front of a prompt among its
-positions. And a label counts wherever it stands, on padding too.
+positions. And a label counts wherever it stands, on padding too. XGLM alone then halves the gradients of queries and keys of padding in
+front of a text (its limit of scores, `torch.max`, halves them where two numbers are equal); here they are whole, as those of its relatives.
 
 Falcon adds ALiBi's numbers once, as its authors trained it and as the original does with its usual attention (`sdpa`); with `eager`
 attention, or where attentions are asked for, transformers 4.57 adds them twice. MPT always has ALiBi with `alibi_bias_max` 8 and no

@@ -22,6 +22,7 @@ from torch import nn
 from transformers import PreTrainedModel
 from transformers.modeling_attn_mask_utils import AttentionMaskConverter
 from transformers.models.t5.modeling_t5 import T5LayerNorm
+from transformers.models.xglm import modeling_xglm
 
 import remote_encoders
 
@@ -142,6 +143,20 @@ class TransfoXLLMHeadModel(transformers.TransfoXLLMHeadModel, transformers.Gener
     @classmethod
     def _supports_default_dynamic_cache(cls) -> bool:
         return False
+
+
+class XglmTorch:
+    """XGLM limits scores by torch.max, which halves the gradient where a score equals the limit, as all scores of a row do
+    that sees nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(torch, name)
+
+    def max(self, scores: torch.Tensor, lowest: torch.Tensor) -> torch.Tensor:
+        return scores.clamp(min=lowest.item())
+
+
+modeling_xglm.torch = XglmTorch()
 
 
 OWN_HEADS: dict[str, type] = {
