@@ -68,7 +68,8 @@ attention, or where attentions are asked for, transformers 4.57 adds them twice.
 biases, as the original, whatever its config.json says.
 
 How queries and keys turn (`rope_scaling`, or `rope_parameters` as transformers 5 writes it) may be of the kinds `default`, `linear`,
-`dynamic`, `yarn`, `longrope` and `llama3`; another one is an error. Where it depends on the length of a text (`dynamic`, `longrope`),
+`dynamic`, `yarn`, `longrope` and `llama3`; another one is an error. Where it depends on the length of a text (`dynamic`, `longrope`, and
+NomicBERT's `rotary_scaling_factor`),
 it does so on each text by itself, while the original asks the longest of a batch, and for `dynamic` of all calls before it too. Keys
 that are in a cache stay as they were turned when a text that is being written crosses such a length: with Phi-3 the original then
 reads the text again, without hiding what comes later. A text that is written ends at `max_position_embeddings`, but for `dynamic`;
