@@ -19,8 +19,11 @@ std::string describe_distances(const StackSpec& stack) {
   if (std::holds_alternative<HeadDistances>(stack.distances))
     return "The query also meets a trained vector of the distance (Shaw et al. 2018, section 3.2).";
   if (std::holds_alternative<LinearDistances>(stack.distances))
-    return "Each head adds a number that grows with the place of the key, by a slope of its own that is not "
-           "trained (ALiBi: Press et al. 2021).";
+    return fmt::format(
+        "Each head adds a number that {}, by a slope of its own that is not trained (ALiBi: Press et al. "
+        "2021).",
+        stack.layers.front().self_attention.causal ? "grows with the place of the key"
+                                                   : "falls with the distance of the key");
   return {};
 }
 

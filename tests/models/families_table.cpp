@@ -26,7 +26,9 @@ norms are those of a fresh model (`attend init`, of the first preset); a config.
 Everything here is compared with transformers 4.57.6 by `tests/oracle/check_parity.py`: outputs, hidden states,
 attentions, loss and gradients of tiny random models, padded on both sides where the original knows padding.
 `check_generation.py` compares generated ids. `attend-gpt3` has no original: it is compared with GPT-2 whose attention
-is banded; BigBird's attention in training, for which the original draws other blocks, with its golden.
+is banded; BigBird's attention in training, for which the original draws other blocks, with its golden. The code of
+`nomic_bert`, `new` (GTE v1.5) and `jina_bert` (whose config.json says `bert`) is part of their checkpoints, not of
+transformers 4.57: they are compared with definitions of our own, in `tests/oracle/remote_encoders.py`.
 `check_conversion.py` compares what `attend convert` writes. `check_configurations.py` draws every field of every
 config class, and compares what the originals can build.
 
@@ -47,6 +49,9 @@ Fields that are refused by their name:
 | `rotary_value` of RoFormer | no published checkpoint turns its values |
 | RoFormer's own tokenizer (`RoFormerTokenizer`) | it finds Chinese words in jieba's dictionary, which is not part of Attend; token ids work, and so does a tokenizer.json of another class |
 | `tie_encoder_decoder` of BART, M2M-100, Marian, T5 and their relatives | their checkpoints have encoders and decoders of their own; models of two (`encoder-decoder`) may have one for both, and compute and generate, but are not trained: each side's matrices are its own here |
+| `prenorm`, `causal`, `parallel_block`, `norm_mlp`, `use_rms_norm`, `rotary_emb_scale_base`, `moe_every_n_layers` and a `rotary_emb_fraction` of 0 of NomicBERT | nomic-embed-text-v1, v1.5 and nomic-bert-2048 do not use them; v2's experts are not read |
+| `position_embedding_type` other than `rope`, `layer_norm_type` other than `layer_norm`, `logn_attention_scale` of GTE | no published checkpoint has them |
+| JinaBERT's checkpoints with norms of queries and keys (jina-embeddings-v2-base-code, -de, -es, -zh) | these are of another model, with two norms after each attention |
 | `sparse_prediction` of ModernBERT | its scores have another shape with labels than without |
 | `parallel_attn` false with `new_decoder_architecture`, other `num_kv_heads` or `num_ln_in_parallel_attn` of Falcon | the original builds such a model and cannot compute it |
 | inputs `head_mask`, `inputs_embeds`, masks of three dimensions | no tokenizer and no collator makes them |
@@ -55,18 +60,23 @@ Three things of the originals depend on how they are called, and are here as gen
 prompt into its cache, BERT with relative keys (`position_embedding_type`) counts the distances of all of it from its last
 token, and an encoder that writes (`is_decoder` false) keeps what it has read: `attend generate` does so too, `attend forward`
 gives what the original gives without a cache. BART's and Marian's decoders alone count padding in front of a prompt among its
-positions. And a label counts wherever it stands, on padding too.
+positions. And a label counts wherever it stands, on padding too. XGLM alone then halves the gradients of queries and keys of padding in
+front of a text (its limit of scores, `torch.max`, halves them where two numbers are equal); here they are whole, as those of its relatives.
 
 Falcon adds ALiBi's numbers once, as its authors trained it and as the original does with its usual attention (`sdpa`); with `eager`
 attention, or where attentions are asked for, transformers 4.57 adds them twice. MPT always has ALiBi with `alibi_bias_max` 8 and no
 biases, as the original, whatever its config.json says.
 
 How queries and keys turn (`rope_scaling`, or `rope_parameters` as transformers 5 writes it) may be of the kinds `default`, `linear`,
-`dynamic`, `yarn`, `longrope` and `llama3`; another one is an error. Where it depends on the length of a text (`dynamic`, `longrope`),
+`dynamic`, `yarn`, `longrope` and `llama3`; another one is an error. Where it depends on the length of a text (`dynamic`, `longrope`, and
+NomicBERT's `rotary_scaling_factor`),
 it does so on each text by itself, while the original asks the longest of a batch, and for `dynamic` of all calls before it too. Keys
 that are in a cache stay as they were turned when a text that is being written crosses such a length: with Phi-3 the original then
 reads the text again, without hiding what comes later. A text that is written ends at `max_position_embeddings`, but for `dynamic`;
 the original writes on.
+
+In a window of one token (`sliding_window` 1) a token sees itself only, in a text that is written too. There transformers 4.57 sees
+the whole text before it: its cache keeps all keys of such layers, and its mask, of one column, hides none of them.
 
 Where layers have experts, a token reads those that its router chooses, whatever other tokens read. With `output_router_logits`, which a
 fresh config.json has, the loss of next tokens gets `router_aux_loss_coef` times a second term that keeps experts equally busy; `attend

@@ -41,6 +41,47 @@ TEST(FamilyFields, ValuesThatNoOriginalHasAreErrors) {
                spec_of("xglm", "XGLMModel", {{"d_model", 2}, {"attention_heads", 1}}));
 }
 
+TEST(FamilyFields, EncodersWithTheirOwnCodeRefuseWhatTheirModelsDoNotUse) {
+  const auto nomic = [](const Json& more) { return spec_of("nomic_bert", "NomicBertModel", more); };
+  EXPECT_ERROR("config.json: prenorm: only false is supported", nomic({{"prenorm", true}}));
+  EXPECT_ERROR("config.json: rotary_emb_scale_base: only null is supported",
+               nomic({{"rotary_emb_scale_base", 512}}));
+  EXPECT_ERROR("config.json: moe_every_n_layers: only 0 is supported", nomic({{"moe_every_n_layers", 2}}));
+  EXPECT_ERROR("config.json: mlp_fc2_bias: expected true, as mlp_fc1_bias", nomic({{"mlp_fc1_bias", true}}));
+  EXPECT_ERROR("expected an even number of rotated elements among a head's 64, found 0",
+               nomic({{"rotary_emb_fraction", 0}}));
+  EXPECT_ERROR("config.json: activation_function: expected swiglu", nomic({{"activation_function", "relu"}}));
+  const auto gte = [](const Json& more) { return spec_of("new", "NewModel", more); };
+  EXPECT_ERROR("config.json: position_embedding_type: only rope is supported",
+               gte({{"position_embedding_type", "absolute"}}));
+  EXPECT_ERROR("config.json: layer_norm_type: only layer_norm is supported",
+               gte({{"layer_norm_type", "rms_norm"}}));
+  EXPECT_ERROR("config.json: rope_scaling: type: only ntk is supported, found \"yarn\"",
+               gte({{"rope_scaling", {{"type", "yarn"}, {"factor", 2}}}}));
+  EXPECT_ERROR("config.json: logn_attention_scale: only false is supported",
+               gte({{"logn_attention_scale", true}}));
+  EXPECT_ERROR("config.json: feed_forward_type: expected original, geglu or reglu, found \"glu\"",
+               spec_of("jina_bert", "JinaBertModel", {{"feed_forward_type", "glu"}}));
+}
+
+TEST(FamilyFields, JinaBertsFilesSayBertAndHaveLinearDistances) {
+  const auto family_of = [](const Json& config) {
+    return find_family(Fields(config, "config.json")).model_type;
+  };
+  EXPECT_EQ(family_of({{"model_type", "bert"}, {"position_embedding_type", "alibi"}}), "jina_bert");
+  EXPECT_EQ(family_of({{"model_type", "bert"}, {"position_embedding_type", "absolute"}}), "bert");
+  EXPECT_EQ(family_of({{"model_type", "bert"}}), "bert");
+  const ModelSpec model = spec_of("jina_bert", "JinaBertModel", Json::object());
+  EXPECT_TRUE(std::holds_alternative<LinearDistances>(model.encoder->distances));
+}
+
+// Its inner width is a multiple of 256, and its table of the vocabulary one of pad_vocab_size_multiple.
+TEST(FamilyFields, NomicBertRoundsItsSizes) {
+  const ModelSpec model = spec_of("nomic_bert", "NomicBertModel", {{"n_inner", 300}, {"vocab_size", 65}});
+  EXPECT_EQ(model.encoder->layers.front().feed_forward.width, 512);
+  EXPECT_EQ(model.encoder->embeddings.vocabulary, 128);
+}
+
 // The original always uses 1 as padding and 32 buckets, and ignores config.json and the table.
 TEST(FamilyFields, MpnetHasItsOwnPaddingAndBuckets) {
   const ModelSpec model =

@@ -114,13 +114,16 @@ CASES = {
     # All texts have the same length: transformers rotates by the longest of a batch (docs/models.md).
     "phi3": AdapterCase("phi3", {"target_modules": ["qkv_proj", "gate_up_proj"]}, layout="plain"),
     "gemma3": AdapterCase("gemma3", {"target_modules": ["q_proj", "k_proj", "o_proj", "gate_proj"], "use_dora": True}, generates=True),
-    "granite": AdapterCase("granite", {"task_type": "CAUSAL_LM", "r": 3}, generates=True),
+    "granite": AdapterCase("granite", {"task_type": "CAUSAL_LM", "target_modules": ["q_proj", "v_proj"], "r": 3}, generates=True),
     "olmo2-words": AdapterCase("olmo2", {"target_modules": "all-linear", "modules_to_save": ["embed_tokens", "q_norm"]}, generates=True),
     "gpt-neox": AdapterCase("gpt-neox", {"target_modules": ["query_key_value"]}, generates=True),
     "falcon": AdapterCase("falcon-grouped", {"target_modules": ["query_key_value", "dense_4h_to_h"], "use_dora": True}, generates=True),
     "bloom-prefix": AdapterCase("bloom", {"task_type": "CAUSAL_LM", "num_virtual_tokens": 3}, peft.PrefixTuningConfig, generates=True),
     "mpt": AdapterCase("mpt", {"task_type": "CAUSAL_LM"}, generates=True),
     "modernbert": AdapterCase("modernbert-masked-lm", {"target_modules": ["Wqkv", "Wo", "Wi"]}),
+    "nomic-bert": AdapterCase("nomic-bert-pre-training", {"target_modules": ["Wqkv", "fc11", "fc2"]}),
+    "gte": AdapterCase("gte-masked-lm", {"target_modules": ["qkv_proj", "up_gate_proj", "down_proj"]}),
+    "jina-bert": AdapterCase("jina-bert-masked-lm", {"target_modules": ["query", "gated_layers", "wo"], "use_dora": True}),
     "modernbert-tags": AdapterCase("modernbert-token-classification", {"task_type": "TOKEN_CLS", "target_modules": ["Wqkv"], "modules_to_save": ["classifier", "head"]}),
     "llama-prefix": AdapterCase("llama", {"task_type": "CAUSAL_LM", "num_virtual_tokens": 3}, peft.PrefixTuningConfig, generates=True),
     "mistral-prompt": AdapterCase("mistral", {"task_type": "CAUSAL_LM", "num_virtual_tokens": 4}, peft.PromptTuningConfig, generates=True),
@@ -284,7 +287,7 @@ GOLDEN_CASES = {
     "bert-patterns": 1, "bert-task": 2, "bert-embeddings-tied": 3, "bert-all-linear": 4, "bert-ia3-query": 5, "deberta-dora": 6,
     "gpt2-dora": 7, "gpt2-norms": 8, "t5-dora": 9, "bart-embeddings": 10, "gpt2-head": 11, "bert-prefix": 12, "gpt2-prefix": 13,
     "bart-prefix": 14, "bert-prompt-answers": 15, "roberta-prompt": 16, "gpt2-prompt": 17, "t5-prompt": 18,
-    "gpt2-new-words": 19, "bert-words": 20, "t5-words-head": 21, "bart-tables": 22, "gpt2-words": 23,
+    "gpt2-new-words": 19, "bert-words": 20, "t5-words-head": 21, "bart-tables": 22, "gpt2-words": 23, "gte": 24,
 }  # fmt: skip
 
 

@@ -104,7 +104,7 @@ def batch_output(head: str) -> str:
         return "start_logits"
     if head == "TransfoXLLMHeadModel":
         return "prediction_scores"
-    if head.endswith("ForPreTraining") and not head.startswith("Electra"):
+    if head.endswith("ForPreTraining") and not head.startswith(("Electra", "NomicBert")):
         return "prediction_logits"
     if head.endswith("ForMaskedImageModeling"):
         return "reconstruction"

@@ -26,6 +26,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import CONFIG_MAPPING, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
 from check_generation import differences
+import remote_encoders
 from common import Attend, AttendFailed, Runner, Table, Tensors, compare
 from forward import IGNORED, Original, double_of, make_inputs
 from models import CASES, make_model
@@ -143,6 +144,8 @@ FRESH = {  # family: fields that make its usual preset small
     "falcon": "vocab_size=101 hidden_size=36 num_hidden_layers=2 num_attention_heads=3",
     "mpt": "vocab_size=101 d_model=36 n_layers=2 n_heads=3",
     "modernbert": f"{LLAMA_SIZES} pad_token_id=0 local_attention=4".replace("num_key_value_heads=1 ", ""),
+    "nomic_bert": f"{GPT_SIZES} n_inner=50",
+    **{f: f"{BERT_SIZES} type_vocab_size=2" for f in ("new", "jina_bert")},
     "mixtral": f"{LLAMA_SIZES} num_local_experts=5",
     "olmoe": f"{LLAMA_SIZES} pad_token_id=0 num_experts=5 num_experts_per_tok=2",
     **{f: f"{LLAMA_SIZES} num_experts=5 num_experts_per_tok=2 moe_intermediate_size=10" for f in ("qwen2_moe", "qwen3_moe")},
@@ -209,6 +212,8 @@ def drawn_otherwise(original: torch.nn.Module, made: Tensors, head: str) -> list
 
 def heads_of(family: str) -> dict[str, type[PreTrainedModel]]:
     """The architectures of a family in transformers, by name."""
+    if family in remote_encoders.FAMILIES:
+        return remote_encoders.heads_of(family)
     place = CONFIG_MAPPING[family].__module__.replace(".configuration_", ".modeling_")
     return {
         name: each

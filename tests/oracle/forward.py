@@ -42,6 +42,8 @@ LAYOUTS = {
     **{family: ENCODER_LAYOUTS for family in LINEAR_LIKE},
     "falcon": ["right", "left", "positions", "plain", "single"],
     "modernbert": ["right", "left", "positions", "plain", "single"],
+    **{family: ENCODER_LAYOUTS for family in ("nomic_bert", "jina_bert")},
+    "new": [*ENCODER_LAYOUTS, "positions"],
     "xlm": ["right", "left", "types", "lengths", "plain", "single"],
     **{family: ["plain", "larger", "single"] for family in ("vit", "vit_msn")},
     **{family: ["right", "left", "targets", "single"] for family in (*MARIAN_LIKE, *T5_LIKE)},
@@ -237,7 +239,7 @@ class InputMaker:
             return {"labels": self.integers(0, 2, (rows,))}
         if kind == "ForPreTraining" and self.config.model_type == "electra":
             return {"labels": self.integers(0, 2, tuple(mask.shape)) * mask}
-        if kind == "ForPreTraining":
+        if kind == "ForPreTraining" and self.config.model_type != "nomic_bert":  # which predicts masked words alone
             second = "sentence_order_label" if self.config.model_type == "albert" else "next_sentence_label"
             return {"labels": self.token_labels(mask, vocabulary), second: self.integers(0, 2, (rows,))}
         return {} if head.endswith("Model") and "LMHead" not in head else {"labels": self.token_labels(mask, vocabulary)}

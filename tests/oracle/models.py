@@ -22,6 +22,9 @@ from torch import nn
 from transformers import PreTrainedModel
 from transformers.modeling_attn_mask_utils import AttentionMaskConverter
 from transformers.models.t5.modeling_t5 import T5LayerNorm
+from transformers.models.xglm import modeling_xglm
+
+import remote_encoders
 
 transformers.logging.set_verbosity_error()
 
@@ -142,7 +145,23 @@ class TransfoXLLMHeadModel(transformers.TransfoXLLMHeadModel, transformers.Gener
         return False
 
 
-OWN_HEADS = {"AttendGPT3LMHeadModel": AttendGPT3LMHeadModel, "TransfoXLLMHeadModel": TransfoXLLMHeadModel}
+class XglmTorch:
+    """XGLM limits scores by torch.max, which halves the gradient where a score equals the limit, as all scores of a row do
+    that sees nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(torch, name)
+
+    def max(self, scores: torch.Tensor, lowest: torch.Tensor) -> torch.Tensor:
+        return scores.clamp(min=lowest.item())
+
+
+modeling_xglm.torch = XglmTorch()
+
+
+OWN_HEADS: dict[str, type] = {
+    "AttendGPT3LMHeadModel": AttendGPT3LMHeadModel, "TransfoXLLMHeadModel": TransfoXLLMHeadModel, **remote_encoders.HEADS,
+}  # fmt: skip
 
 
 def head_class(name: str) -> Any:
@@ -453,6 +472,22 @@ CASES |= {
     **heads("modernbert", "ModernBert", f"Model {SCORES}"),
     "modernbert-biases": Case("modernbert", "ModernBertForMaskedLM", {
         "norm_bias": True, "attention_bias": True, "mlp_bias": True, "classifier_bias": True, "decoder_bias": False}),
+    "nomic-bert-model": Case("nomic_bert", "NomicBertModel"),
+    "nomic-bert-pre-training": Case("nomic_bert", "NomicBertForPreTraining", {
+        "rotary_emb_fraction": 0.5, "pad_vocab_size_multiple": 8, "n_layer": 1}),  # its gated layers are 256 wide
+    "nomic-bert-plain": Case("nomic_bert", "NomicBertForPreTraining", {
+        "activation_function": "gelu_new", "rotary_emb_interleaved": True, "qkv_proj_bias": True, "mlp_fc1_bias": True, "mlp_fc2_bias": True}),
+    "nomic-bert-growing": Case("nomic_bert", "NomicBertModel", {"rotary_scaling_factor": 2, "max_trained_positions": 4, "type_vocab_size": 0}),
+    "nomic-bert-sequence-classification": Case("nomic_bert", "NomicBertForSequenceClassification", {"num_labels": 3, "n_layer": 1}),
+    "gte-masked-lm": Case("new", "NewForMaskedLM", {"rope_scaling": {"type": "ntk", "factor": 2.0}}),
+    "gte-model": Case("new", "NewModel", {"pack_qkv": False, "type_vocab_size": 2, "rope_scaling": {"type": "ntk", "factor": 3.0, "mixed_b": 0.6}}),
+    "gte-sequence-classification": Case("new", "NewForSequenceClassification", {"num_labels": 1}),
+    "gte-token-classification": Case("new", "NewForTokenClassification", {"num_labels": 3}),
+    "jina-bert-model": Case("jina_bert", "JinaBertModel"),
+    "jina-bert-masked-lm": Case("jina_bert", "JinaBertForMaskedLM", {"hidden_act": "relu"}),
+    "jina-bert-original": Case("jina_bert", "JinaBertForMaskedLM", {"feed_forward_type": "original"}),
+    "jina-bert-reglu": Case("jina_bert", "JinaBertForTokenClassification", {"feed_forward_type": "reglu", "num_labels": 3}),
+    **heads("jina_bert", "JinaBert", "ForSequenceClassification"),
     "modernbert-mean": Case("modernbert", "ModernBertForSequenceClassification", {"classifier_pooling": "mean", "num_labels": 3}),
 }  # fmt: skip
 
@@ -530,6 +565,8 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
         return make_linear_config(case, size)
     if case.family == "modernbert":
         return make_modernbert_config(case, size)
+    if case.family in remote_encoders.FAMILIES:
+        return remote_encoders.remote_config(case.family, case.settings, size)
     if case.family in GPT_LIKE and case.head.endswith("ForSequenceClassification"):  # several texts need one
         case = dataclasses.replace(case, settings={"pad_token_id": 0} | case.settings)
     settings = dict(case.settings)

@@ -29,7 +29,8 @@ void add_matrix(std::vector<OriginalModule>& all, const PretrainedModel& model, 
                    .first = first,
                    .order = head_order(source),
                    .transposed = source.layout == WeightLayout::transposed,
-                   .scores_words = parameter == "language_model_head.weight"});
+                   .scores_words = parameter == "language_model_head.weight",
+                   .swapped = source.layout == WeightLayout::swapped});
   }
 }
 
@@ -66,10 +67,12 @@ void add_tables(std::vector<OriginalModule>& all, const PretrainedModel& model, 
 }  // namespace
 
 Tensor OriginalModule::to_ours(const Tensor& rows) const {
+  if (swapped) return halves_swapped(rows);
   return order.heads == 0 ? rows : heads_apart(rows, order);
 }
 
 Tensor OriginalModule::to_original(const Tensor& rows) const {
+  if (swapped) return halves_swapped(rows);
   return order.heads == 0 ? rows : heads_together(rows, order);
 }
 

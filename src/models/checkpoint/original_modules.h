@@ -19,6 +19,7 @@ struct OriginalModule {
   // Whether it is a table ([in, out] in the original and here).
   bool is_table = false;
   bool scores_words = false;  // the matrix over the vocabulary
+  bool swapped = false;       // the second half of its rows comes first in ours (GTE)
 
   // Converts rows [out, ...] from the original's order to ours, and back.
   Tensor to_ours(const Tensor& rows) const;

@@ -14,16 +14,6 @@ constexpr GptRelative bloom_relative = {
 constexpr GptRelative mpt_relative = {
     .vocabulary = 50368, .width = 2048, .layers = 24, .heads = 16, .dropout = 0};
 
-// Copies fields to the names that most families use.
-Fields with_usual_names(const Fields& config,
-                        std::initializer_list<std::pair<const char*, const char*>> names) {
-  Json fields = config.json();
-  for (const auto& [own, usual] : names)
-    if (const auto found = config.json().find(own); found != config.json().end() && !found->is_null())
-      fields[usual] = *found;
-  return {fields, config.source()};
-}
-
 // A decoder with ALiBi whose feed-forward layers are four times as wide as the model.
 ModelSpec linear_model(const Fields& config, std::string_view architecture, const GptRelative& relative) {
   ModelSpec model = gpt_model(config, architecture, relative);

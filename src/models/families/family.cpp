@@ -25,6 +25,15 @@ std::optional<ProblemType> read_problem_type(const Fields& config) {
 
 }  // namespace
 
+Fields with_usual_names(const Fields& config,
+                        std::initializer_list<std::pair<const char*, const char*>> names) {
+  Json fields = config.json();
+  for (const auto& [own, usual] : names)
+    if (const auto found = config.json().find(own); found != config.json().end() && !found->is_null())
+      fields[usual] = *found;
+  return {fields, config.source()};
+}
+
 Activation read_activation(const Fields& config, Fields::Names names, std::string_view otherwise) {
   static const std::map<std::string, Activation, std::less<>> known = {
       {"relu", Activation::relu},

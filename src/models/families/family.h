@@ -35,6 +35,9 @@ const Family& find_family(const Fields& config);  // by its model_type
 std::span<const Family* const> families();
 
 // Helpers for reading a family's config.
+// Copies fields to the names that most families use: pairs of a family's own name and the usual one.
+Fields with_usual_names(const Fields& config,
+                        std::initializer_list<std::pair<const char*, const char*>> names);
 Activation read_activation(const Fields& config, Fields::Names names, std::string_view otherwise);
 // Scaled dot-product attention. The number of heads is in the field with one of these names; it must divide
 // `width`, else an Error.

@@ -10,6 +10,7 @@ namespace attend {
 
 bool has_head(std::string_view name, Head head) {
   const bool xlnet = name.starts_with("XLNet"), xlm = name == "XLMWithLMHeadModel";
+  const bool nomic = name == "NomicBertForPreTraining";  // predicts masked words alone
   switch (head) {
     case Head::body:
       return name.ends_with("Model") && !name.ends_with("HeadModel") && !name.ends_with("HeadsModel") &&
@@ -17,11 +18,11 @@ bool has_head(std::string_view name, Head head) {
     case Head::causal_language_model:  // for XLM, its config.json decides whether it is causal
       return (name.ends_with("LMHeadModel") && !xlnet) || name.ends_with("ForCausalLM") || xlm;
     case Head::masked_language_model:
-      return name.ends_with("ForMaskedLM") || xlm;
+      return name.ends_with("ForMaskedLM") || xlm || nomic;
     case Head::permutation_language_model:
       return name == "XLNetLMHeadModel";
     case Head::pretraining:
-      return name.ends_with("ForPreTraining") && !name.starts_with("Electra");
+      return name.ends_with("ForPreTraining") && !name.starts_with("Electra") && !nomic;
     case Head::replaced_tokens:
       return name == "ElectraForPreTraining";
     case Head::conditional_generation:

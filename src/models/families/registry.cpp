@@ -35,6 +35,8 @@ namespace attend {
   FAMILY(gpt_oss)                \
   FAMILY(gptj)                   \
   FAMILY(granite)                \
+  FAMILY(gte)                    \
+  FAMILY(jina_bert)              \
   FAMILY(llama)                  \
   FAMILY(m2m_100)                \
   FAMILY(marian)                 \
@@ -46,6 +48,7 @@ namespace attend {
   FAMILY(mpnet)                  \
   FAMILY(mpt)                    \
   FAMILY(mt5)                    \
+  FAMILY(nomic_bert)             \
   FAMILY(olmo2)                  \
   FAMILY(olmo3)                  \
   FAMILY(olmoe)                  \
@@ -109,7 +112,10 @@ const Family& find_family(std::string_view model_type) {
 }
 
 const Family& find_family(const Fields& config) {
-  const std::string model_type = config.text({"model_type"});
+  std::string model_type = config.text({"model_type"});
+  // JinaBERT's files say that they are BERT's, but with ALiBi, which BERT does not have.
+  if (model_type == "bert" && config.text({"position_embedding_type"}, "") == "alibi")
+    model_type = "jina_bert";
   if (const Family* family = known_family(model_type)) return *family;
   fail("{}: model_type: unknown type \"{}\"; the known ones are {}", config.source(), model_type, known());
 }

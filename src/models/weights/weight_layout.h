@@ -60,16 +60,23 @@ inline bool of_experts(const WeightSource& source) {
   return source.layout == WeightLayout::experts || source.layout == WeightLayout::paired_experts;
 }
 
+inline Tensor halves_swapped(const Tensor& t) {
+  const std::int64_t half = t.size(0) / 2;
+  return ops::cat({t.narrow(0, half, half), t.narrow(0, 0, half)});
+}
+
 // Converts to our layout, and to the checkpoint's; each is the inverse of the other.
 inline Tensor to_ours(const Tensor& t, const WeightSource& source) {
   if (source.heads > 0) return heads_apart(t, head_order(source));
   if (of_experts(source)) return experts_stacked(t, source);
+  if (source.layout == WeightLayout::swapped) return halves_swapped(t);
   const WeightLayout layout = source.layout;
   return layout == WeightLayout::transposed ? t.t() : layout == WeightLayout::row ? t.squeeze(0) : t;
 }
 inline Tensor to_checkpoint(const Tensor& t, const WeightSource& source) {
   if (source.heads > 0) return heads_together(t, head_order(source));
   if (of_experts(source)) return experts_apart(t, source);
+  if (source.layout == WeightLayout::swapped) return halves_swapped(t);
   const WeightLayout layout = source.layout;
   return layout == WeightLayout::transposed ? t.t() : layout == WeightLayout::row ? t.unsqueeze(0) : t;
 }

@@ -18,6 +18,7 @@ enum class WeightLayout {
   // `shape` gives the number of experts.
   experts,
   paired_experts,  // the same, with the two results of a gated layer alternating
+  swapped,         // the second half of the rows before the first (GTE's gated layers)
 };
 
 // One row of a family's table. Patterns:

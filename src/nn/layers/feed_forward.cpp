@@ -16,7 +16,8 @@ Tensor gate(const Tensor& both, const FeedForwardSpec& spec) {
 }
 
 FeedForwardImpl::FeedForwardImpl(std::int64_t width, const FeedForwardSpec& spec) : spec_(spec) {
-  in_ = register_module("in", Linear(width, spec.gated ? 2 * spec.width : spec.width, spec.bias));
+  in_ = register_module(
+      "in", Linear(width, spec.gated ? 2 * spec.width : spec.width, spec.bias && spec.input_bias));
   out_ = register_module("out", Linear(spec.width, width, spec.bias));
 }
 

@@ -126,6 +126,7 @@ struct FeedForwardSpec {
   // added to the second (gpt-oss). 0: no limits.
   double limit = 0, shift = 0;
   bool bias = true;
+  bool input_bias = true;              // with bias: also of the first matrix (JinaBERT: not)
   std::optional<double> dropout = {};  // after the activation; absent: the family has no such option
 };
 

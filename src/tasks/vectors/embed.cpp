@@ -18,7 +18,7 @@ namespace {
 std::string body_of(const ModelDirectory& directory) {
   const std::vector<std::string> named = directory.architectures();
   if (!named.empty() && has_head(named.front(), Head::body)) return named.front();
-  return architecture_for(find_family(directory.model_type()), Head::body);
+  return architecture_for(find_family(directory.config()), Head::body);
 }
 
 }  // namespace

@@ -1,0 +1,411 @@
+"""Encoders whose code is part of their checkpoints, not of transformers: NomicBERT, GTE v1.5 and JinaBERT v2, written anew
+from their definitions. The names of tensors and of config fields are those of the checkpoints.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+from transformers import AutoConfig, BertConfig, PretrainedConfig, PreTrainedModel
+from transformers.activations import ACT2FN
+from transformers.loss.loss_utils import ForSequenceClassificationLoss
+from transformers.modeling_outputs import (
+    BaseModelOutputWithPooling, MaskedLMOutput, SequenceClassifierOutput, TokenClassifierOutput,
+)  # fmt: skip
+
+Modules = dict[str, nn.Module]
+Tensor = torch.Tensor
+
+
+class NomicBertConfig(PretrainedConfig):
+    model_type = "nomic_bert"
+
+
+class NewConfig(PretrainedConfig):
+    model_type = "new"
+
+
+def tree(modules: Modules) -> nn.ModuleDict:
+    """Modules by dotted names."""
+    parts: dict[str, Any] = {}
+    for name, module in modules.items():
+        first, _, rest = name.partition(".")
+        if rest:
+            parts.setdefault(first, {})[rest] = module
+        else:
+            parts[first] = module
+    return nn.ModuleDict({name: tree(part) if isinstance(part, dict) else part for name, part in parts.items()})
+
+
+def turned(x: Tensor, angles: Tensor, halves: bool) -> Tensor:
+    """The first numbers of heads [B, H, T, D] in pairs, by angles [T, pairs] or [B, 1, T, pairs]."""
+    count = 2 * angles.shape[-1]
+    part, rest = x[..., :count], x[..., count:]
+    first, second = part.chunk(2, -1) if halves else (part[..., ::2], part[..., 1::2])
+    cos, sin = angles.cos(), angles.sin()
+    pairs = first * cos - second * sin, second * cos + first * sin
+    return torch.cat([torch.cat(pairs, -1) if halves else torch.stack(pairs, -1).flatten(-2), rest], -1)
+
+
+def frequencies(base: float, size: int) -> Tensor:
+    return 1.0 / base ** (torch.arange(0, size, 2, dtype=torch.float32) / size)
+
+
+def slopes(heads: int) -> Tensor:
+    """ALiBi's, for any number of heads."""
+    power = 2 ** math.floor(math.log2(heads))
+    of_power = [2 ** (-8 * (h + 1) / power) for h in range(power)]
+    between = [2 ** (-4 * (h + 1) / power) for h in range(0, 2 * power, 2)]
+    return torch.tensor((of_power + between)[:heads])
+
+
+class Remote(PreTrainedModel):
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, (nn.Linear, nn.Embedding)):
+            module.weight.data.normal_(0, self.config.initializer_range)
+        if isinstance(module, nn.Linear) and module.bias is not None:
+            module.bias.data.zero_()
+
+
+class Body(Remote):
+    """Embeddings, and layers with norms behind the sublayers."""
+
+    heads = "num_attention_heads"  # the field with their number
+    word_table, layer_list = "embeddings.word_embeddings", "encoder.layer"
+
+    def __init__(self, config: Any, pooled: bool | None = None) -> None:
+        super().__init__(config)
+        parts = self.embedding_parts(config)
+        for name, module in tree(parts).items():
+            self.add_module(name, module)
+        self.encoder = nn.Module()
+        layers = nn.ModuleList([tree(self.layer_parts(config)) for _ in range(self.layer_count(config))])
+        self.encoder.add_module(self.layer_list.removeprefix("encoder."), layers)
+        if self.pools_alone if pooled is None else pooled:
+            width = self.get_input_embeddings().weight.shape[1]
+            self.pooler = tree({"dense": nn.Linear(width, width)})
+        self.post_init()
+
+    pools_alone = False  # whether the body without a head has a pooler
+
+    def get_input_embeddings(self) -> Any:
+        return self.embeddings["word_embeddings"]
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None,
+                position_ids: Tensor | None = None, **_: Any) -> BaseModelOutputWithPooling:  # fmt: skip
+        table, config = self.embeddings, self.config
+        x = table["word_embeddings"](input_ids)
+        if "token_type_embeddings" in table:
+            x = x + table["token_type_embeddings"](torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids)
+        x = self.embedding_norm(x)
+        added = x.new_zeros(()) if attention_mask is None else (1 - attention_mask[:, None, None].to(x.dtype)) * torch.finfo(x.dtype).min
+        added = added + self.distances(x)
+        places = torch.arange(x.shape[1])[None] if position_ids is None else position_ids
+        states, weights = [x], []
+        for layer in self.encoder.get_submodule(self.layer_list.removeprefix("encoder.")):
+            x, seen = self.layer_result(layer, x, added, places[:, None])
+            states.append(x)
+            weights.append(seen)
+        pooled = self.pooler["dense"](x[:, 0]).tanh() if hasattr(self, "pooler") else None
+        return BaseModelOutputWithPooling(x, pooled, tuple(states), tuple(weights))
+
+    def distances(self, x: Tensor) -> Tensor:
+        return x.new_zeros(())
+
+    def attended(self, stacked: Tensor, added: Tensor, angles: Tensor | None = None, halves: bool = True) -> tuple[Tensor, Tensor]:
+        """The result of attention and its weights, for queries, keys and values [B, T, 3 width]."""
+        count = getattr(self.config, self.heads)
+        query, key, value = (part.unflatten(-1, (count, -1)).transpose(1, 2) for part in stacked.chunk(3, -1))
+        if angles is not None:
+            query, key = (turned(part, angles.to(part.dtype), halves) for part in (query, key))
+        scores = query @ key.transpose(2, 3) / query.shape[-1] ** 0.5 + added
+        weights = functional.softmax(scores, dim=-1)
+        return (weights @ value).transpose(1, 2).flatten(2), weights
+
+
+class NomicBertModel(Body):
+    config_class, base_model_prefix, heads, layer_list = NomicBertConfig, "bert", "n_head", "encoder.layers"
+
+    def layer_count(self, config: Any) -> int:
+        return config.n_layer
+
+    def embedding_parts(self, config: Any) -> Modules:
+        size = -(-config.vocab_size // config.pad_vocab_size_multiple) * config.pad_vocab_size_multiple
+        parts: Modules = {"embeddings.word_embeddings": nn.Embedding(size, config.n_embd, padding_idx=config.pad_token_id)}
+        if config.type_vocab_size > 0:
+            parts["embeddings.token_type_embeddings"] = nn.Embedding(config.type_vocab_size, config.n_embd)
+        return parts | {"emb_ln": nn.LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)}
+
+    def layer_parts(self, config: Any) -> Modules:
+        width, inner = config.n_embd, config.n_inner
+        gated = config.activation_function in ("glu", "swiglu", "geglu")
+        if gated:
+            inner = -(-inner // 256) * 256
+        ins: Modules = {f"mlp.{name}": nn.Linear(width, inner, bias=config.mlp_fc1_bias) for name in (("fc11", "fc12") if gated else ("fc1",))}
+        return ins | {
+            "mlp.fc2": nn.Linear(inner, width, bias=config.mlp_fc2_bias),
+            "attn.Wqkv": nn.Linear(width, 3 * width, bias=config.qkv_proj_bias),
+            "attn.out_proj": nn.Linear(width, width, bias=config.qkv_proj_bias),
+            "norm1": nn.LayerNorm(width, eps=config.layer_norm_epsilon),
+            "norm2": nn.LayerNorm(width, eps=config.layer_norm_epsilon),
+        }
+
+    def embedding_norm(self, x: Tensor) -> Tensor:
+        return self.emb_ln(x)
+
+    def layer_result(self, layer: Any, x: Tensor, added: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
+        config = self.config
+        size = int(config.n_embd // config.n_head * config.rotary_emb_fraction)
+        # The base grows with the text, here by itself; the checkpoints' code asks the longest of a batch.
+        seen = (added > -1).expand(len(x), 1, 1, x.shape[1])[:, 0, 0] * torch.arange(1, x.shape[1] + 1)
+        angles = torch.stack([torch.arange(x.shape[1]).float()[:, None] * frequencies(self.base_for(length, size), size)
+                              for length in seen.max(1).values.tolist()])[:, None]  # fmt: skip
+        result, weights = self.attended(layer["attn"]["Wqkv"](x), added, angles, not config.rotary_emb_interleaved)
+        x = layer["norm1"](x + layer["attn"]["out_proj"](result))
+        mlp, act = layer["mlp"], {"glu": torch.sigmoid, "swiglu": functional.silu}.get(config.activation_function, functional.gelu)
+        inner = mlp["fc11"](x) * act(mlp["fc12"](x)) if "fc11" in mlp else act(mlp["fc1"](x))
+        return layer["norm2"](x + mlp["fc2"](inner)), weights
+
+    def base_for(self, length: int, size: int) -> float:
+        factor, known = self.config.rotary_scaling_factor, self.config.max_trained_positions
+        if not factor or length <= known:
+            return self.config.rotary_emb_base
+        return self.config.rotary_emb_base * (factor * length / known - (factor - 1)) ** (size / (size - 2))
+
+
+class BertWidths(Body):
+    """BERT's config fields and embeddings."""
+
+    def layer_count(self, config: Any) -> int:
+        return config.num_hidden_layers
+
+    def embedding_parts(self, config: Any) -> Modules:
+        width = config.hidden_size
+        parts: Modules = {"embeddings.word_embeddings": nn.Embedding(config.vocab_size, width, padding_idx=config.pad_token_id)}
+        if config.type_vocab_size > 0:
+            parts["embeddings.token_type_embeddings"] = nn.Embedding(config.type_vocab_size, width)
+        return parts | {"embeddings.LayerNorm": nn.LayerNorm(width, eps=config.layer_norm_eps)}
+
+    def embedding_norm(self, x: Tensor) -> Tensor:
+        return self.embeddings["LayerNorm"](x)
+
+
+class NewModel(BertWidths):
+    config_class, base_model_prefix = NewConfig, "new"
+
+    def layer_parts(self, config: Any) -> Modules:
+        width, inner = config.hidden_size, config.intermediate_size
+        names, count = (["qkv_proj"], 3) if config.pack_qkv else (["q_proj", "k_proj", "v_proj"], 1)
+        return {f"attention.{name}": nn.Linear(width, count * width) for name in names} | {
+            "attention.o_proj": nn.Linear(width, width),
+            "mlp.up_gate_proj": nn.Linear(width, 2 * inner, bias=False),
+            "mlp.down_proj": nn.Linear(inner, width),
+            "attn_ln": nn.LayerNorm(width, eps=config.layer_norm_eps),
+            "mlp_ln": nn.LayerNorm(width, eps=config.layer_norm_eps),
+        }
+
+    def rotary(self) -> Tensor:
+        config, size = self.config, self.config.hidden_size // self.config.num_attention_heads
+        scaling = config.rope_scaling
+        if not scaling:
+            return frequencies(config.rope_theta, size)
+        factor, mixed = scaling["factor"], scaling.get("mixed_b")
+        if mixed is None:
+            return frequencies(config.rope_theta * factor, size) / factor ** (2 / size)
+        step = math.log(factor) / (size / 2) ** mixed
+        return frequencies(config.rope_theta, size) / (step * torch.arange(1, size // 2 + 1).float() ** mixed).exp()
+
+    def layer_result(self, layer: Any, x: Tensor, added: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
+        attention, mlp = layer["attention"], layer["mlp"]
+        names = ["qkv_proj"] if "qkv_proj" in attention else ["q_proj", "k_proj", "v_proj"]
+        stacked = torch.cat([attention[name](x) for name in names], -1)
+        result, weights = self.attended(stacked, added, places[..., None].float() * self.rotary())
+        x = layer["attn_ln"](x + attention["o_proj"](result))
+        up, gate = mlp["up_gate_proj"](x).chunk(2, -1)
+        return layer["mlp_ln"](x + mlp["down_proj"](ACT2FN[self.config.hidden_act](gate) * up)), weights
+
+
+class JinaBertModel(BertWidths):
+    config_class, base_model_prefix, pools_alone = BertConfig, "bert", True
+
+    def layer_parts(self, config: Any) -> Modules:
+        width, inner = config.hidden_size, config.intermediate_size
+        parts: Modules = {f"attention.self.{name}": nn.Linear(width, width) for name in ("query", "key", "value")}
+        parts |= {"attention.output.dense": nn.Linear(width, width)}
+        parts |= {"attention.output.LayerNorm": nn.LayerNorm(width, eps=config.layer_norm_eps)}
+        norm = nn.LayerNorm(width, eps=config.layer_norm_eps)
+        if config.feed_forward_type == "original":
+            return parts | {"intermediate.dense": nn.Linear(width, inner), "output.dense": nn.Linear(inner, width), "output.LayerNorm": norm}
+        return parts | {"mlp.gated_layers": nn.Linear(width, 2 * inner, bias=False), "mlp.wo": nn.Linear(inner, width), "mlp.layernorm": norm}
+
+    def distances(self, x: Tensor) -> Tensor:
+        places = torch.arange(x.shape[1])
+        far = (places[None] - places[:, None]).abs()
+        return -slopes(self.config.num_attention_heads).to(x.dtype)[:, None, None] * far
+
+    def layer_result(self, layer: Any, x: Tensor, added: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
+        own, output, config = layer["attention"]["self"], layer["attention"]["output"], self.config
+        result, weights = self.attended(torch.cat([own[name](x) for name in ("query", "key", "value")], -1), added)
+        x = output["LayerNorm"](x + output["dense"](result))
+        if config.feed_forward_type == "original":
+            inner = layer["output"]["dense"](ACT2FN[config.hidden_act](layer["intermediate"]["dense"](x)))
+            return layer["output"]["LayerNorm"](x + inner), weights
+        mlp, act = layer["mlp"], {"geglu": functional.gelu, "reglu": functional.relu}[config.feed_forward_type]
+        gate, up = mlp["gated_layers"](x).chunk(2, -1)
+        return mlp["layernorm"](x + mlp["wo"](act(gate) * up)), weights
+
+
+class Headed(Remote):
+    """A body, and what reads its last states."""
+
+    pooled = False
+
+    def __init__(self, config: Any) -> None:
+        super().__init__(config)
+        setattr(self, self.base_model_prefix, self.body(config, pooled=self.pooled))
+        table = self.get_input_embeddings().weight
+        for name, module in tree(self.head_parts(config, table.shape[1], table.shape[0])).items():
+            self.add_module(name, module)
+        self.post_init()
+
+    def get_input_embeddings(self) -> Any:
+        return getattr(self, self.base_model_prefix).get_input_embeddings()
+
+    def forward(self, labels: Tensor | None = None, **given: Any) -> Any:
+        made = getattr(self, self.base_model_prefix)(**given)
+        logits = self.scores(made)
+        loss = None if labels is None else self.loss_of(logits, labels)
+        return self.output(loss=loss, logits=logits, hidden_states=made.hidden_states, attentions=made.attentions)
+
+    def loss_of(self, logits: Tensor, labels: Tensor) -> Tensor:
+        return functional.cross_entropy(logits.flatten(0, 1), labels.flatten())
+
+
+class Predicts(Headed):
+    """Scores of the vocabulary; `places` has the names of the matrix, the norm and the last matrix."""
+
+    output = MaskedLMOutput
+
+    def head_parts(self, config: Any, width: int, vocabulary: int) -> Modules:
+        dense, norm, last = self.places
+        epsilon = getattr(config, "layer_norm_epsilon", None) or config.layer_norm_eps
+        return {dense: nn.Linear(width, width, bias=self.has_bias(config)), norm: nn.LayerNorm(width, eps=epsilon),
+                last: nn.Linear(width, vocabulary, bias=self.has_bias(config))}  # fmt: skip
+
+    def has_bias(self, config: Any) -> bool:
+        return getattr(config, "mlp_fc1_bias", True)
+
+    def get_output_embeddings(self) -> Any:
+        return self.get_submodule(self.places[2])
+
+    def scores(self, made: Any) -> Tensor:
+        dense, norm, last = map(self.get_submodule, self.places)
+        return last(norm(self.activation(dense(made.last_hidden_state))))
+
+    def activation(self, x: Tensor) -> Tensor:
+        return ACT2FN[self.config.hidden_act](x)
+
+
+class NomicBertForPreTraining(Predicts):
+    config_class, base_model_prefix, body = NomicBertConfig, "bert", NomicBertModel
+    places = [f"cls.predictions.{name}" for name in ("transform.dense", "transform.layer_norm", "decoder")]
+    _tied_weights_keys = ["cls.predictions.decoder.weight"]
+
+    def activation(self, x: Tensor) -> Tensor:
+        name = self.config.activation_function
+        return functional.silu(x) if name == "swiglu" else functional.gelu(x, approximate="tanh" if name.startswith("gelu_") else "none")
+
+
+class NewForMaskedLM(Predicts):
+    config_class, base_model_prefix, body = NewConfig, "new", NewModel
+    places = [f"lm_head.{name}" for name in ("dense", "norm", "decoder")]
+    _tied_weights_keys = ["lm_head.decoder.weight"]
+
+
+class JinaBertForMaskedLM(Predicts):
+    config_class, base_model_prefix, body = BertConfig, "bert", JinaBertModel
+    places = [f"cls.predictions.{name}" for name in ("transform.dense", "transform.LayerNorm", "decoder")]
+    _tied_weights_keys = ["cls.predictions.decoder.weight"]
+
+    def __init__(self, config: Any) -> None:
+        super().__init__(config)
+        decoder = self.get_output_embeddings()
+        self.cls["predictions"].bias = nn.Parameter(torch.zeros_like(decoder.bias))  # outside of the matrix, as in BERT
+        decoder.bias = None
+
+    def scores(self, made: Any) -> Tensor:
+        return super().scores(made) + self.cls["predictions"].bias
+
+
+class Classifies(Headed):
+    output, pooled = SequenceClassifierOutput, True
+
+    def head_parts(self, config: Any, width: int, vocabulary: int) -> Modules:
+        return {"classifier": nn.Linear(width, config.num_labels)}
+
+    def scores(self, made: Any) -> Tensor:
+        return self.classifier(made.pooler_output)
+
+    def loss_of(self, logits: Tensor, labels: Tensor) -> Tensor:
+        return ForSequenceClassificationLoss(labels, logits, self.config)
+
+
+class Tags(Classifies):
+    output, pooled = TokenClassifierOutput, False
+
+    def scores(self, made: Any) -> Tensor:
+        return self.classifier(made.last_hidden_state)
+
+    def loss_of(self, logits: Tensor, labels: Tensor) -> Tensor:
+        return Headed.loss_of(self, logits, labels)
+
+
+def head_of(kind: type, name: str, body: Any) -> type:
+    return type(name, (kind,), {"config_class": body.config_class, "base_model_prefix": body.base_model_prefix, "body": body})
+
+
+HEADS: dict[str, type] = {
+    each.__name__: each for each in (
+        NomicBertModel, NewModel, JinaBertModel, NomicBertForPreTraining, NewForMaskedLM, JinaBertForMaskedLM,
+        head_of(Classifies, "NomicBertForSequenceClassification", NomicBertModel),
+        head_of(Classifies, "NewForSequenceClassification", NewModel), head_of(Tags, "NewForTokenClassification", NewModel),
+        head_of(Classifies, "JinaBertForSequenceClassification", JinaBertModel),
+        head_of(Tags, "JinaBertForTokenClassification", JinaBertModel),
+    )
+}  # fmt: skip
+NOMIC: dict[str, Any] = {
+    "activation_function": "swiglu", "layer_norm_epsilon": 1e-12, "rotary_emb_base": 1000, "rotary_emb_fraction": 1.0,
+    "rotary_emb_interleaved": False, "rotary_scaling_factor": None, "max_trained_positions": 2048, "qkv_proj_bias": False,
+    "mlp_fc1_bias": False, "mlp_fc2_bias": False, "pad_vocab_size_multiple": 1, "pad_token_id": 0, "type_vocab_size": 2,
+    "initializer_range": 0.02,
+}  # fmt: skip
+GTE: dict[str, Any] = {
+    "hidden_act": "gelu", "layer_norm_eps": 1e-12, "layer_norm_type": "layer_norm", "position_embedding_type": "rope",
+    "rope_theta": 500.0, "rope_scaling": None, "pack_qkv": True, "pad_token_id": 0, "type_vocab_size": 0, "initializer_range": 0.02,
+}  # fmt: skip
+JINA: dict[str, Any] = {"position_embedding_type": "alibi", "feed_forward_type": "geglu"}
+FAMILIES = {"nomic_bert": "Nomic", "new": "New", "jina_bert": "Jina"}  # and how their classes begin
+
+
+def remote_config(family: str, settings: dict[str, Any], size: Any) -> PretrainedConfig:
+    """`size` is one of models.SIZES; halves of heads are rotated, or of half of a head."""
+    width = size.heads * -(-size.head_width // 4) * 4
+    if family == "nomic_bert":
+        fields = NOMIC | dict(vocab_size=size.vocabulary, n_embd=width, n_layer=size.layers, n_head=size.heads, n_inner=size.feed_forward,
+                              n_positions=size.positions)  # fmt: skip
+        return NomicBertConfig(**(fields | settings))
+    fields = dict(vocab_size=size.vocabulary, hidden_size=width, num_hidden_layers=size.layers, num_attention_heads=size.heads,
+                  intermediate_size=size.feed_forward, max_position_embeddings=size.positions)  # fmt: skip
+    return NewConfig(**(GTE | fields | settings)) if family == "new" else BertConfig(**(JINA | fields | settings))
+
+
+def heads_of(family: str) -> dict[str, type]:
+    return {name: each for name, each in HEADS.items() if name.startswith(FAMILIES[family])}
+
+
+AutoConfig.register("nomic_bert", NomicBertConfig)
+AutoConfig.register("new", NewConfig)
