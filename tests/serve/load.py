@@ -242,6 +242,7 @@ async def odd_but_right(server, seconds):
         writer.write(request("/v1/completions", dict(COMPLETION, stream=True, max_tokens=900, min_new_tokens=900)))
         await reader.read(10)
         writer.transport.abort()
+    await asyncio.sleep(0.5)  # lets asyncio close the connections
     server.wait_for("attend_texts_running", before)
     equal("alive", (await ask(server, request("/v1/completions", COMPLETION)))[0], 200)
 
