@@ -34,6 +34,9 @@ class ATTEND_API Reranker {
   // For each query and document a score. Throws Error for a pair without a document, or one that is too long
   // unless `truncate` is set, which cuts the document.
   std::vector<float> score(const std::vector<TextAndPair>& pairs, const RerankOptions& options = {});
+  // The number of tokens that the model reads for each pair, including prompt and special tokens.
+  std::vector<std::size_t> count_tokens(const std::vector<TextAndPair>& pairs,
+                                        const RerankOptions& options = {}) const;
 
  private:
   struct State;

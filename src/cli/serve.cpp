@@ -8,12 +8,14 @@
 #include "serve/http/request_log.h"
 #include "serve/routes/adapter_routes.h"
 #include "serve/routes/explain_routes.h"
+#include "serve/routes/info_routes.h"
 #include "serve/routes/judge_routes.h"
 #include "serve/routes/page_routes.h"
 #include "serve/routes/response_routes.h"
 #include "serve/routes/status_routes.h"
 #include "serve/routes/task_routes.h"
 #include "serve/routes/text_routes.h"
+#include "serve/routes/token_routes.h"
 #include "serve/routes/translate_routes.h"
 #include "serve/routes/vector_routes.h"
 
@@ -216,7 +218,7 @@ int serve(int argc, char** argv) {
   serve::ServedModels models(named, given.queue);
   serve::add_text_routes(server, models, given.texts);
   serve::add_response_route(server, models, given.texts);
-  serve::add_embedding_route(server, models);
+  serve::add_vector_routes(server, models);
   serve::add_token_routes(server, models);
   serve::add_judge_routes(server, models);
   serve::add_explain_routes(server, models, given.explanations);
@@ -224,6 +226,7 @@ int serve(int argc, char** argv) {
   serve::add_task_routes(server, models);
   if (!given.adapters.directory.empty()) serve::add_adapter_routes(server, models, given.adapters);
   serve::add_status_routes(server, models);
+  serve::add_info_route(server, models);
   serve::add_page_routes(server, models);
   run_and_load(server, models, given.queue);
   return 0;

@@ -4,11 +4,13 @@
 #include "base/file.h"
 #include "serve/routes/adapter_routes.h"
 #include "serve/routes/explain_routes.h"
+#include "serve/routes/info_routes.h"
 #include "serve/routes/judge_routes.h"
 #include "serve/routes/page_routes.h"
 #include "serve/routes/response_routes.h"
 #include "serve/routes/status_routes.h"
 #include "serve/routes/text_routes.h"
+#include "serve/routes/token_routes.h"
 #include "serve/routes/translate_routes.h"
 #include "serve/routes/vector_routes.h"
 
@@ -25,13 +27,14 @@ std::string page() {
   Server server(options);
   add_text_routes(server, models, {});
   add_response_route(server, models, {});
-  add_embedding_route(server, models);
+  add_vector_routes(server, models);
   add_judge_routes(server, models);
   add_explain_routes(server, models, {});
   add_translate_routes(server, models, {});
   add_adapter_routes(server, models, {"."});
   add_token_routes(server, models);
   add_status_routes(server, models);
+  add_info_route(server, models);
   add_page_routes(server, models);
   return "# Paths of `attend serve` and their fields\n\nMade by a program from the table that also checks "
          "requests and writes "

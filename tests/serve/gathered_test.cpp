@@ -69,5 +69,18 @@ TEST(Gathered, OnlyTheBadInputGetsTheError) {
   EXPECT_EQ(roots.ask({5}), std::vector<int>{5});  // and later work succeeds
 }
 
+TEST(ByKey, EqualKeysGoTogetherAndResultsKeepTheirPlaces) {
+  std::vector<std::vector<std::size_t>> calls;
+  const auto results =
+      by_key<int>(std::vector<int>{7, 5, 7}, [&](int key, const std::vector<std::size_t>& numbers) {
+        calls.push_back(numbers);
+        std::vector<int> some;
+        for (const std::size_t i : numbers) some.push_back(key * 10 + static_cast<int>(i));
+        return some;
+      });
+  EXPECT_EQ(results, (std::vector<int>{70, 51, 72}));
+  EXPECT_EQ(calls, (std::vector<std::vector<std::size_t>>{{1}, {0, 2}}));
+}
+
 }  // namespace
 }  // namespace attend::serve

@@ -89,12 +89,13 @@ async def overload(server, seconds):
 
 
 async def many_connections(server, seconds):
-    answers = await asyncio.gather(*(ask(server, request("/v1/embeddings", dict(model="bert", input="the lamp"))) for _ in range(250)))
+    answers = await asyncio.gather(*(ask(server, request("/v1/embeddings", dict(model="bert", input="the lamp"))) for _ in range(int(250 * SHARE))))
     equal("250 at once", {status for status, _, _ in answers}, {200})
 
 
-async def idle_streams(count=2000):
+async def idle_streams():
     """Streams that are open and silent: they cost little, and others are answered beside them."""
+    count = int(2000 * SHARE)
     server = Server("gpt2", "bert", "--max-waiting", "4000", "--max-requests", "4000", "--cache-memory", "6MB")
     await ask(server, request("/v1/completions", COMPLETION))
     before = resident(server)
@@ -182,13 +183,14 @@ async def hostile(server, seconds):
     before = resident(server)
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 1073741824\r\n\r\n")
+    answer = asyncio.create_task(reader.readexactly(12))  # now: a client that sends on loses it with the connection
     try:
         for _ in range(1024):
             writer.write(bytes(1 << 20))
             await writer.drain()
     except ConnectionError:
         pass
-    equal("a gigabyte", (await asyncio.wait_for(reader.read(), 20))[:12], b"HTTP/1.1 413")
+    equal("a gigabyte", await asyncio.wait_for(answer, 20), b"HTTP/1.1 413")
     writer.close()
     if resident(server) > before + 50:
         fail("a refused body is kept")
@@ -209,29 +211,73 @@ async def hostile(server, seconds):
     equal("alive", (await ask(server, request("/v1/completions", COMPLETION)))[0], 200)
 
 
+async def odd_but_right(server, seconds):
+    """Requests that few clients send so, and that HTTP allows."""
+    body = json.dumps(dict(COMPLETION, max_tokens=2, min_new_tokens=2)).encode()
+    head = b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+    chunks = b"".join(b"1;a=b\r\n" + body[i : i + 1] + b"\r\n" for i in range(len(body)))
+    length = b"Content-Length: %d\r\n" % len(body)
+    for what, data in [
+        ("chunks of a byte, with extensions and a trailer", head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks + b"0\r\nA: b\r\n\r\n"),
+        ("an absolute address", head.replace(b" /v1", b" http://x/v1") + length + b"\r\n" + body),
+        ("a query", head.replace(b"completions ", b"completions?a=b ") + length + b"\r\n" + body),
+        ("HTTP/1.0", head.replace(b"HTTP/1.1", b"HTTP/1.0") + length + b"\r\n" + body),
+        ("that it expects 100", head + length + b"Expect: 100-continue\r\n\r\n" + body),
+        ("lines before it", b"\r\n" + head + length + b"\r\n" + body),
+        ("a hundred headers", head + length + b"A: b\r\n" * 100 + b"\r\n" + body),
+    ]:
+        for step in (len(data), 1):  # at once, and byte by byte
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            for at in range(0, len(data), step):
+                writer.write(data[at : at + step])
+                await asyncio.sleep(0)
+            answer = await asyncio.wait_for(reader.read(), 30)
+            answer = answer.removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n")
+            equal(what, answer[8:12], b" 200")
+            equal(what + ": two tokens", b'"completion_tokens":2' in answer, True)
+            writer.close()
+    before = server.figure("attend_texts_running")
+    for _ in range(100):  # streams whose client resets the connection
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(request("/v1/completions", dict(COMPLETION, stream=True, max_tokens=900, min_new_tokens=900)))
+        await reader.read(10)
+        writer.transport.abort()
+    await asyncio.sleep(0.5)  # lets asyncio close the connections
+    server.wait_for("attend_texts_running", before)
+    equal("alive", (await ask(server, request("/v1/completions", COMPLETION)))[0], 200)
+
+
 async def memory(server, seconds):
     before = resident(server)
     text = request("/v1/embeddings", dict(model="bert", input="word " * 1_000_000))
-    for _ in range(80):
+    for _ in range(int(80 * SHARE)):
         equal("a text of 5 MB", (await ask(server, text))[0], 200)
     large = resident(server)
     word = request("/v1/completions", COMPLETION | {"max_tokens": 4, "min_new_tokens": 4})
-    for _ in range(250):
+    for _ in range(int(250 * SHARE)):
         await asyncio.gather(*(ask(server, word) for _ in range(20)))
-    print(f"memory: {before:.0f} MB at the start, {large:.0f} after 80 texts of 5 MB, {resident(server):.0f} after 5,000 completions")
-    if max(large, resident(server)) > before + 100:
+    texts = resident(server)
+    word = request("/v1/embeddings", dict(model="bert", input="lamp"))
+    for _ in range(int(250 * SHARE)):
+        await asyncio.gather(*(ask(server, word) for _ in range(20)))
+    print(f"memory: {before:.0f} MB at the start, {large:.0f} after {80 * SHARE:.0f} texts of 5 MB, {texts:.0f} after {5000 * SHARE:.0f} "
+          f"completions, {resident(server):.0f} after {5000 * SHARE:.0f} embeddings of a word")  # fmt: skip
+    if max(large, texts, resident(server)) > before + 100:
         fail("memory grows")
 
 
 async def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=120)
-    parser.add_argument("parts", nargs="*", metavar="PART", help="overload, many_connections, hostile, memory, idle_streams, slow_clients")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="overload, many_connections, odd_but_right, hostile, memory, idle_streams, slow_clients")
+    parser.add_argument("--share", type=float, default=1, help="of the requests of memory, connections and streams, for a slow machine")
     given = parser.parse_args()
+    global SHARE
+    SHARE = given.share
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         make_models()
-        together = [many_connections, hostile, memory, overload]
+        together = [many_connections, odd_but_right, hostile, memory, overload]
         if not given.parts or any(part.__name__ in given.parts for part in together):
             server = Server("gpt2", "bert", "--max-waiting", "64", "--cache-memory", "32MB")
             for part in together:

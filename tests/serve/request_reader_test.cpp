@@ -73,6 +73,13 @@ TEST(RequestReader, LeavesTheNextRequestAlone) {
   EXPECT_FALSE(reader.head().keeps_alive);
 }
 
+TEST(RequestReader, SkipsOneEmptyLineBeforeARequest) {
+  for (const std::size_t piece : {1, 2, 3, 1000}) {
+    EXPECT_EQ(status_for("\r\n" + post("Content-Length: 2\r\n", "hi"), piece), 200) << piece;
+    EXPECT_EQ(status_for("\r\n\r\n" + post("Content-Length: 2\r\n", "hi"), piece), 400) << piece;
+  }
+}
+
 TEST(RequestReader, RefusesAmbiguousRequests) {
   for (const char* fields :
        {"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",

@@ -68,6 +68,18 @@ TEST(Reranker, ScoresAsTheOriginals) {
   EXPECT_EQ(calls, 10u);
 }
 
+TEST(Reranker, CountsTheTokensThatItReads) {
+  const RerankModel model(rerank_goldens().at("cases")[0]);
+  const Reranker reranker(model.path());
+  const auto counts = reranker.count_tokens({{"fox", "the river"}, {"fox", "the red river"}});
+  ASSERT_EQ(counts.size(), 2u);
+  EXPECT_EQ(counts[1], counts[0] + 1);
+  RerankOptions options;
+  options.prompt = "the the the the the the the the";
+  EXPECT_GT(reranker.count_tokens({{"fox", "the river"}}, options)[0], counts[0]);
+  EXPECT_ERROR("expected a document for each query", reranker.count_tokens({{"a"}}));
+}
+
 TEST(Reranker, RefusesWhatItCannotRead) {
   const Json& cases = rerank_goldens().at("cases");
   const RerankModel model(cases[0]);

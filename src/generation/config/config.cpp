@@ -36,13 +36,13 @@ void check_above(double value, double min, const char* name, const char* hint = 
 }
 
 // Scores are float32. A larger setting could turn a finite score into an infinite one.
-constexpr double kLargestChange = 1e30;
+constexpr double kLargestChange = 1e30, kSmallestFactor = 1e-30;
 
 // For settings that multiply or divide scores.
 void check_factor(double value, const char* name) {
   check_above(value, 0, name);
-  if (value < 1 / kLargestChange || value > kLargestChange)
-    fail("{}: expected a number from {} to {}, found {}", name, 1 / kLargestChange, kLargestChange, value);
+  if (value < kSmallestFactor || value > kLargestChange)
+    fail("{}: expected a number from {} to {}, found {}", name, kSmallestFactor, kLargestChange, value);
 }
 
 }  // namespace

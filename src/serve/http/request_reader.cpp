@@ -67,7 +67,7 @@ class RequestReader::Parser : public http::basic_parser<true> {
   RequestHead head;
   std::string body;
   std::size_t head_size = 0, size = 0, max_body = 0;
-  bool discards = false;
+  bool discards = false, skipped_line = false;
 
  private:
   void on_request_impl(http::verb, Text method, Text target, int version, error_code&) override {
@@ -148,6 +148,12 @@ void RequestReader::next() {
 
 std::size_t RequestReader::put(std::string_view bytes) {
   std::size_t used = 0;
+  // An empty line before a request is skipped (RFC 9112, section 2.2).
+  if (parser_->head_size == 0 && !parser_->skipped_line && bytes.starts_with('\r')) {
+    if (bytes.size() == 1) return 0;
+    if (bytes[1] == '\n') used = 2;
+    parser_->skipped_line = true;
+  }
   while (used < bytes.size() && !parser_->is_done()) {
     const bool had_head = parser_->is_header_done();
     error_code error;

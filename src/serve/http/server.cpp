@@ -134,6 +134,10 @@ const std::vector<Endpoint>& Server::endpoints() const {
   return state_->hub.router.endpoints();
 }
 
+const ServerOptions& Server::options() const {
+  return state_->hub.options;
+}
+
 std::string Server::address() const {
   const ServerOptions& options = state_->hub.options;
   if (!options.socket.empty()) return "unix:" + options.socket;

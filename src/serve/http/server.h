@@ -69,6 +69,7 @@ class Server {
   void add(const Endpoint& endpoint, Handler handler);
   const std::vector<Endpoint>& endpoints() const;
 
+  const ServerOptions& options() const;
   std::string address() const;  // "http://127.0.0.1:8080"
   bool has_keys() const;
   // After an interrupt: new requests are rejected.

@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <list>
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -87,5 +88,19 @@ class Gathered {
   std::list<Job*> waiting_;
   bool working_ = false;
 };
+
+// A result for each key, made for all equal keys together: `work(key, numbers)` gets the numbers of these
+// keys, and returns their results in that order.
+template <class Out, class Key, class Work>
+std::vector<Out> by_key(const std::vector<Key>& keys, const Work& work) {
+  std::map<Key, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < keys.size(); ++i) groups[keys[i]].push_back(i);
+  std::vector<Out> results(keys.size());
+  for (const auto& [key, numbers] : groups) {
+    std::vector<Out> some = work(key, numbers);
+    for (std::size_t i = 0; i < numbers.size(); ++i) results[numbers[i]] = std::move(some[i]);
+  }
+  return results;
+}
 
 }  // namespace attend::serve

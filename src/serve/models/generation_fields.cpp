@@ -7,7 +7,8 @@ namespace {
 
 using namespace schema;  // NOLINT(google-build-using-namespace): a table of schemas
 
-constexpr double kLargest = 1e30;  // limit for settings that change scores, which are float32
+// Limits for settings that change scores, which are float32.
+constexpr double kLargest = 1e30, kSmallest = 1e-30;
 
 Json id() {
   return integer(0);
@@ -101,8 +102,9 @@ RequestFields penalty_fields() {
       {"presence_penalty", number(-kLargest, kLargest), "subtracted once from tokens that the new text has"},
       {"frequency_penalty", number(-kLargest, kLargest),
        "subtracted each time that the new text has the token"},
-      {"repetition_penalty", number_above(0), "above 1: tokens that have come are less likely"},
-      {"encoder_repetition_penalty", number_above(0), "above 1: tokens of the source are likelier"},
+      {"repetition_penalty", number(kSmallest, kLargest), "above 1: tokens that have come are less likely"},
+      {"encoder_repetition_penalty", number(kSmallest, kLargest),
+       "above 1: tokens of the source are likelier"},
       {"no_repeat_ngram_size", integer(0), "no n-gram of this size occurs twice"},
       {"encoder_no_repeat_ngram_size", integer(0), "no n-gram of this size is copied from the source"},
       {"dry_multiplier", number(0),

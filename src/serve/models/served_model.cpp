@@ -93,11 +93,11 @@ std::vector<std::vector<TokenProbability>> ServedModel::score_now(const std::vec
     const std::lock_guard lock(making_);
     if (!scorer_) scorer_.emplace(model_);
   }
-  std::map<std::pair<std::optional<std::int64_t>, std::size_t>, std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < prompts.size(); ++i)
-    groups[{prompts[i].adapter, prompts[i].likeliest}].push_back(i);
-  std::vector<std::vector<TokenProbability>> scores(prompts.size());
-  for (const auto& [how, numbers] : groups) {
+  using Key = std::pair<std::optional<std::int64_t>, std::size_t>;
+  std::vector<Key> keys;
+  for (const PromptToScore& prompt : prompts) keys.emplace_back(prompt.adapter, prompt.likeliest);
+  using Scores = std::vector<TokenProbability>;
+  return by_key<Scores>(keys, [&](const Key& key, const std::vector<std::size_t>& numbers) {
     std::vector<std::vector<TokenId>> ids;
     std::size_t longest = 2;  // each is read in one step
     for (const std::size_t i : numbers) {
@@ -105,13 +105,10 @@ std::vector<std::vector<TokenProbability>> ServedModel::score_now(const std::vec
       longest = std::max(longest, ids.back().size());
     }
     ScoreTextOptions options;
-    options.adapter = how.first;
-    options.likeliest = how.second;
+    std::tie(options.adapter, options.likeliest) = key;
     options.length = static_cast<std::int64_t>(longest);
-    auto theirs = scorer_->score_tokens(ids, options);
-    for (std::size_t i = 0; i < numbers.size(); ++i) scores[numbers[i]] = std::move(theirs[i]);
-  }
-  return scores;
+    return scorer_->score_tokens(ids, options);
+  });
 }
 
 Embedder& ServedModel::loaded_embedder() {
@@ -129,21 +126,17 @@ ServedModel::Vectors ServedModel::embed(const std::vector<std::string>& texts, c
 
 ServedModel::Vectors ServedModel::embed_now(const std::vector<TextToRead>& texts) {
   // Texts with the same settings go through the model together.
-  const auto alike = [](const EmbedOptions& options) {
+  const auto key_of = [](const EmbedOptions& options) {
     return std::tie(options.adapter, options.role, options.prompt_name, options.prompt, options.dimensions,
                     options.normalize, options.truncate);
   };
-  const auto before = [&](const EmbedOptions* a, const EmbedOptions* b) { return alike(*a) < alike(*b); };
-  std::map<const EmbedOptions*, std::vector<std::size_t>, decltype(before)> groups(before);
-  for (std::size_t i = 0; i < texts.size(); ++i) groups[texts[i].options.get()].push_back(i);
-  Vectors vectors(texts.size());
-  for (const auto& [options, numbers] : groups) {
+  std::vector<decltype(key_of(EmbedOptions()))> keys;
+  for (const TextToRead& text : texts) keys.push_back(key_of(*text.options));
+  return by_key<std::vector<float>>(keys, [&](const auto&, const std::vector<std::size_t>& numbers) {
     std::vector<std::string> some;
     for (const std::size_t i : numbers) some.push_back(texts[i].text);
-    Vectors theirs = loaded_embedder().embed(some, *options);
-    for (std::size_t i = 0; i < numbers.size(); ++i) vectors[numbers[i]] = std::move(theirs[i]);
-  }
-  return vectors;
+    return loaded_embedder().embed(some, *texts[numbers.front()].options);
+  });
 }
 
 }  // namespace attend::serve

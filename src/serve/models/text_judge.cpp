@@ -6,66 +6,112 @@
 #include <algorithm>
 
 namespace attend::serve {
+namespace {
+
+// Work for texts with equal options together.
+template <class Out, class Text, class Work>
+std::vector<Out> by_options(const std::vector<Text>& texts, const Work& work) {
+  std::vector<decltype(Text::options)> keys;
+  for (const Text& text : texts) keys.push_back(text.options);
+  return by_key<Out>(keys, [&](const auto& options, const std::vector<std::size_t>& numbers) {
+    std::vector<TextAndPair> some;
+    for (const std::size_t i : numbers) some.push_back(texts[i].text);
+    return work(some, options);
+  });
+}
+
+template <class Text, class Options>
+std::vector<Text> with_options(const std::vector<TextAndPair>& texts, const Options& options) {
+  std::vector<Text> all;
+  for (const TextAndPair& text : texts) all.push_back({text, options});
+  return all;
+}
+
+RerankOptions rerank_options(const TextJudge::MatchOptions& given) {
+  RerankOptions options;
+  options.adapter = given.adapter;
+  options.truncate = given.truncate;
+  options.raw_scores = given.raw_scores;
+  options.prompt = given.prompt;
+  options.prompt_name = given.prompt_name;
+  return options;
+}
+
+}  // namespace
 
 TextJudge::TextJudge(ServedModel& model)
     : model_(model),
       longest_(ModelPath(model.model()).directory, *ModelPath(model.model()).loaded),
-      gathered_([this](const std::vector<Text>& texts) { return classify_now(texts); }) {}
+      gathered_([this](const std::vector<TextToLabel>& texts) { return classify_now(texts); }),
+      gathered_pairs_([this](const std::vector<TextToMatch>& pairs) { return match_now(pairs); }) {}
 
-TextClassifier* TextJudge::classifier() {
-  const std::lock_guard lock(making_);
-  if (!std::exchange(tried_, true)) {
+template <class Task>
+Task* TextJudge::Attempt<Task>::get(TextJudge& judge) {
+  const std::lock_guard lock(judge.making_);
+  if (!std::exchange(made, true)) {
     try {
-      classifier_.emplace(model_.model());
+      task.emplace(judge.model_.model());
     } catch (const Error& error) {
-      no_classifier_ = error.what();
+      problem = error.what();
     }
   }
-  return classifier_ ? &*classifier_ : nullptr;
+  return task ? &*task : nullptr;
+}
+
+bool TextJudge::has_labels() {
+  return classifier_.get(*this) != nullptr;
 }
 
 std::vector<std::string> TextJudge::labels(std::optional<std::int64_t> adapter) {
-  if (classifier() == nullptr) throw Error(no_classifier_, ErrorKind::call);
+  if (!has_labels()) throw Error(classifier_.problem, ErrorKind::call);
   return read_labels(ModelPath(model_.model()).loaded->with_adapter(adapter).config());
 }
 
 std::vector<std::vector<LabelScore>> TextJudge::classify(const std::vector<TextAndPair>& texts,
-                                                         const Options& options) {
-  if (classifier() == nullptr) throw Error(no_classifier_, ErrorKind::call);
-  std::vector<Text> all;
-  for (const TextAndPair& text : texts) all.push_back({text, options});
-  return gathered_.ask(std::move(all));
+                                                         const LabelOptions& options) {
+  if (!has_labels()) throw Error(classifier_.problem, ErrorKind::call);
+  return gathered_.ask(with_options<TextToLabel>(texts, options));
 }
 
-std::vector<std::vector<LabelScore>> TextJudge::classify_now(const std::vector<Text>& texts) {
-  std::map<Options, std::vector<std::size_t>> groups;  // texts with equal options
-  for (std::size_t i = 0; i < texts.size(); ++i) groups[texts[i].options].push_back(i);
-  std::vector<std::vector<LabelScore>> results(texts.size());
-  for (const auto& [how, numbers] : groups) {
-    ClassifyOptions options;
-    options.adapter = how.adapter;
-    options.truncate = how.truncate;
-    options.function = how.function;
-    options.top_k = 0;
-    std::vector<TextAndPair> some;
-    for (const std::size_t i : numbers) some.push_back(texts[i].text);
-    auto theirs = classifier_->classify(some, options);
-    for (std::size_t i = 0; i < numbers.size(); ++i) results[numbers[i]] = std::move(theirs[i]);
-  }
-  return results;
+std::vector<std::vector<LabelScore>> TextJudge::classify_now(const std::vector<TextToLabel>& texts) {
+  return by_options<std::vector<LabelScore>>(
+      texts, [&](const std::vector<TextAndPair>& some, const LabelOptions& how) {
+        ClassifyOptions options;
+        options.adapter = how.adapter;
+        options.truncate = how.truncate;
+        options.function = how.function;
+        options.top_k = 0;
+        return classifier_.task->classify(some, options);
+      });
 }
 
-std::vector<float> TextJudge::match(const std::vector<TextAndPair>& pairs, const Options& options) {
-  std::vector<float> scores;
-  if (classifier() != nullptr) {
-    if (const std::size_t count = labels(options.adapter).size(); count != 1)
-      fail("model: {} has {} labels: expected a model with one score for a pair, or one that gives vectors",
-           model_.name(), count);
-    Options with_function = options;
-    if (options.function == ScoreFunction::by_model) with_function.function = ScoreFunction::sigmoid;
-    for (const auto& labels : classify(pairs, with_function)) scores.push_back(labels.front().score);
-    return scores;
-  }
+std::size_t TextJudge::count_tokens(const std::vector<TextAndPair>& texts, const LabelOptions& options) {
+  const EncodeOptions how{.with_details = false, .truncation = longest_.truncation(options.truncate)};
+  const Tokenizer& tokenizer = *model_.model().tokenizers().source;
+  std::size_t count = 0;
+  for (const TextAndPair& text : texts)
+    count +=
+        (text.pair ? tokenizer.encode_pair(text.text, *text.pair, how) : tokenizer.encode(text.text, how))
+            .ids.size();
+  return count;
+}
+
+std::vector<float> TextJudge::match(const std::vector<TextAndPair>& pairs, const MatchOptions& options) {
+  if (reranker_.get(*this) == nullptr) return compare_vectors(pairs, options);
+  return gathered_pairs_.ask(with_options<TextToMatch>(pairs, options));
+}
+
+std::vector<float> TextJudge::match_now(const std::vector<TextToMatch>& pairs) {
+  return by_options<float>(pairs, [&](const std::vector<TextAndPair>& some, const MatchOptions& options) {
+    return reranker_.task->score(some, rerank_options(options));
+  });
+}
+
+std::vector<float> TextJudge::compare_vectors(const std::vector<TextAndPair>& pairs,
+                                              const MatchOptions& options) {
+  if (options.prompt || options.prompt_name)
+    fail("prompt, prompt_name: {} is no reranker, so its vectors are compared, with its own prompts",
+         model_.name());
   EmbedOptions embed;
   embed.adapter = options.adapter;
   embed.truncate = options.truncate;
@@ -84,20 +130,19 @@ std::vector<float> TextJudge::match(const std::vector<TextAndPair>& pairs, const
   };
   const auto first = vectors_of([](const TextAndPair& pair) { return pair.text; }, TextRole::query);
   const auto second = vectors_of([](const TextAndPair& pair) { return *pair.pair; }, TextRole::document);
+  std::vector<float> scores;
   for (const TextAndPair& pair : pairs)
     scores.push_back(similarity(first.at(pair.text), second.at(*pair.pair), model_.embedder().similarity()));
   return scores;
 }
 
-std::size_t TextJudge::count_tokens(const std::vector<TextAndPair>& texts, const Options& options) {
-  const EncodeOptions how{.with_details = false, .truncation = longest_.truncation(options.truncate)};
-  const Tokenizer& tokenizer = *model_.model().tokenizers().source;
-  std::size_t count = 0;
-  for (const TextAndPair& text : texts)
-    count +=
-        (text.pair ? tokenizer.encode_pair(text.text, *text.pair, how) : tokenizer.encode(text.text, how))
-            .ids.size();
-  return count;
+std::size_t TextJudge::count_tokens(const std::vector<TextAndPair>& pairs, const MatchOptions& options) {
+  if (Reranker* const reranker = reranker_.get(*this)) {
+    std::size_t count = 0;
+    for (const std::size_t tokens : reranker->count_tokens(pairs, rerank_options(options))) count += tokens;
+    return count;
+  }
+  return count_tokens(pairs, LabelOptions{.truncate = options.truncate});
 }
 
 }  // namespace attend::serve

@@ -3,20 +3,13 @@
 #include "base/log.h"
 #include "serve/http/server.h"
 #include "serve/routes/call_json.h"
+#include "serve/routes/reply_ids.h"
 
 #include <algorithm>
-#include <atomic>
 #include <numeric>
-#include <random>
 
 namespace attend::serve {
 namespace {
-
-std::string new_id(const AnswerForm& form) {
-  static const std::uint64_t begin = std::random_device()();
-  static std::atomic<std::uint64_t> count = 0;
-  return fmt::format("{}{:08x}{:08x}", form.id, begin, ++count);
-}
 
 const char* finish_reason(const GeneratedText& text) {
   return text.cut_off ? "length" : text.calls.empty() ? "stop" : "tool_calls";
@@ -60,7 +53,7 @@ Answer::Answer(const AnswerForm& form, const ChosenModel& chosen, const RequestS
       requested_(requested),
       model_(chosen.model),
       name_(chosen.name),
-      id_(new_id(form)),
+      id_(new_id(form.id)),
       echoes_(std::move(echoes)),
       choices_(prompts * requested.texts),
       texts_(prompts),

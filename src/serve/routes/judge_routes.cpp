@@ -1,24 +1,18 @@
 #include "serve/routes/judge_routes.h"
 
 #include "base/error.h"
+#include "formats/json/json_floats.h"
 #include "serve/models/text_judge.h"
+#include "serve/routes/reply_ids.h"
 
 #include <algorithm>
-#include <atomic>
 #include <ctime>
 #include <numeric>
-#include <random>
 
 namespace attend::serve {
 namespace {
 
 using namespace schema;  // NOLINT(google-build-using-namespace): a table of schemas
-
-std::string new_judgement_id(const char* kind) {
-  static const std::uint64_t begin = std::random_device()();
-  static std::atomic<std::uint64_t> count = 0;
-  return fmt::format("{}-{:08x}{:08x}", kind, begin, ++count);
-}
 
 Json usage(std::size_t tokens) {
   return {{"prompt_tokens", tokens}, {"total_tokens", tokens}};
@@ -29,9 +23,19 @@ std::string document_text(const Json& document) {
   return document.is_string() ? document.get<std::string>() : document.at("text").get<std::string>();
 }
 
-TextJudge::Options read_judge_options(const Fields& body, const ChosenModel& chosen) {
-  TextJudge::Options options{.adapter = chosen.adapter, .truncate = body.flag({"truncate"}, true)};
+TextJudge::LabelOptions read_label_options(const Fields& body, const ChosenModel& chosen) {
+  TextJudge::LabelOptions options{.adapter = chosen.adapter, .truncate = body.flag({"truncate"}, true)};
   if (body.flag({"raw_scores"}, false)) options.function = ScoreFunction::none;
+  return options;
+}
+
+TextJudge::MatchOptions read_match_options(const Fields& body, const ChosenModel& chosen) {
+  TextJudge::MatchOptions options{.adapter = chosen.adapter,
+                                  .raw_scores = body.flag({"raw_scores"}, false),
+                                  .truncate = body.flag({"truncate"}, true)};
+  if (body.has({"prompt"})) options.prompt = body.text({"prompt"});
+  if (body.has({"prompt_name"})) options.prompt_name = body.text({"prompt_name"});
+  if (options.prompt && options.prompt_name) fail("expected one of prompt and prompt_name, found both");
   return options;
 }
 
@@ -44,7 +48,7 @@ struct Ranking {
 
 Ranking rank(const ChosenModel& chosen, const Fields& body, const char* field) {
   TextJudge& judge = chosen.model.judge();
-  const TextJudge::Options options = read_judge_options(body, chosen);
+  const TextJudge::MatchOptions options = read_match_options(body, chosen);
   Ranking ranking;
   std::vector<TextAndPair> pairs;
   for (const Json& document : body.json().at(field)) {
@@ -65,10 +69,11 @@ Reply rerank(const ChosenModel& chosen, const Fields& body) {
   const Ranking ranking = rank(chosen, body, "documents");
   Json results = Json::array();
   for (const std::size_t i : ranking.order) {
-    Json& result = results.emplace_back(Json{{"index", i}, {"relevance_score", ranking.scores[i]}});
+    Json& result =
+        results.emplace_back(Json{{"index", i}, {"relevance_score", shortest_double(ranking.scores[i])}});
     if (body.flag({"return_documents"}, false)) result["document"] = {{"text", ranking.documents[i]}};
   }
-  return reply({{"id", new_judgement_id("rerank")},
+  return reply({{"id", new_id("rerank-")},
                 {"model", chosen.name},
                 {"results", std::move(results)},
                 {"usage", usage(ranking.tokens)},
@@ -80,7 +85,7 @@ Reply rerank_texts(const ChosenModel& chosen, const Fields& body) {
   const Ranking ranking = rank(chosen, body, "texts");
   Json results = Json::array();
   for (const std::size_t i : ranking.order) {
-    Json& result = results.emplace_back(Json{{"index", i}, {"score", ranking.scores[i]}});
+    Json& result = results.emplace_back(Json{{"index", i}, {"score", shortest_double(ranking.scores[i])}});
     if (body.flag({"return_text"}, false)) result["text"] = ranking.documents[i];
   }
   return reply(results);
@@ -97,12 +102,12 @@ Reply score(const ChosenModel& chosen, const Fields& body) {
   std::vector<TextAndPair> pairs;
   for (std::size_t i = 0; i < first.size(); ++i) pairs.push_back({first[i], second[i]});
   TextJudge& judge = chosen.model.judge();
-  const TextJudge::Options options = read_judge_options(body, chosen);
+  const TextJudge::MatchOptions options = read_match_options(body, chosen);
   const std::vector<float> scores = judge.match(pairs, options);
   Json data = Json::array();
   for (std::size_t i = 0; i < scores.size(); ++i)
-    data.push_back({{"index", i}, {"object", "score"}, {"score", scores[i]}});
-  return reply({{"id", new_judgement_id("score")},
+    data.push_back({{"index", i}, {"object", "score"}, {"score", shortest_double(scores[i])}});
+  return reply({{"id", new_id("score-")},
                 {"object", "list"},
                 {"created", std::time(nullptr)},
                 {"model", chosen.name},
@@ -114,7 +119,7 @@ Reply classify(const ChosenModel& chosen, const Fields& body) {
   std::vector<TextAndPair> texts;
   for (const std::string& text : body.texts({"input"})) texts.push_back({text});
   TextJudge& judge = chosen.model.judge();
-  const TextJudge::Options options = read_judge_options(body, chosen);
+  const TextJudge::LabelOptions options = read_label_options(body, chosen);
   const std::vector<std::string> labels = judge.labels(chosen.adapter);
   Json data = Json::array();
   for (const auto& scores : judge.classify(texts, options)) {
@@ -126,7 +131,7 @@ Reply classify(const ChosenModel& chosen, const Fields& body) {
                     {"probs", std::move(probs)},
                     {"num_classes", labels.size()}});
   }
-  return reply({{"id", new_judgement_id("classify")},
+  return reply({{"id", new_id("classify-")},
                 {"object", "list"},
                 {"created", std::time(nullptr)},
                 {"model", chosen.name},
@@ -134,11 +139,38 @@ Reply classify(const ChosenModel& chosen, const Fields& body) {
                 {"usage", usage(judge.count_tokens(texts, options))}});
 }
 
+// A text, or a pair of texts in a list.
+TextAndPair text_or_pair(const Json& input) {
+  if (input.is_string()) return {input.get<std::string>()};
+  const auto texts = input.get<std::vector<std::string>>();
+  if (texts.size() == 1) return {texts.front()};
+  return {texts.front(), texts.back()};
+}
+
+// As text-embeddings-inference reads them: a list of texts is a pair, and several inputs are a list of lists.
+Reply predict(const ChosenModel& chosen, const Fields& body) {
+  const Json& inputs = body.json().at("inputs");
+  const bool several = inputs.is_array() && inputs.front().is_array();
+  std::vector<TextAndPair> texts;
+  for (const Json& input : several ? inputs : Json::array({inputs})) texts.push_back(text_or_pair(input));
+  Json answers = Json::array();
+  for (const auto& scores : chosen.model.judge().classify(texts, read_label_options(body, chosen))) {
+    Json answer = Json::array();
+    for (const LabelScore& each : scores) answer.push_back({{"score", each.score}, {"label", each.label}});
+    answers.push_back(std::move(answer));
+  }
+  return reply(several ? answers : answers.front());
+}
+
 RequestFields common_fields(const ServedModels& models) {
   return {models.field(),
           {"truncate", flag(), "cut texts that are longer than the model reads, unless false"},
           {"raw_scores", flag(), "the numbers of a classifier as they are"},
           {"user", text(), "has no effect"}};
+}
+
+RequestField cut_side() {
+  return {"truncation_direction", one_of({"right", "Right"}), "texts lose their end"};
 }
 
 Endpoint judging(const char* path, const char* summary, RequestFields own, const ServedModels& models,
@@ -157,6 +189,14 @@ Json listing() {
       {"required", {"object", "data", "usage"}}};
 }
 
+// A query and what is compared with it.
+RequestFields matching(RequestFields fields) {
+  return std::move(fields) +
+         RequestFields{
+             {"prompt", text(), "what to look for, for language models that rank, such as Qwen3-Reranker"},
+             {"prompt_name", name(), "another of such a model's prompts"}};
+}
+
 RequestField query() {
   return {"query", name(), "what is looked for", true};
 }
@@ -171,28 +211,33 @@ void add_judge_routes(Server& server, const ServedModels& models) {
                [&models, answer](const Fields& body) { return answer(models.find(body), body); });
   };
   const Json document = any_of({name(), object({{"text", name()}}, {"text"})});
-  const RequestFields ranking = {
-      query(),
-      {"documents", list(document, 1), "the texts to be put in order", true, true},
-      {"top_n", integer(1), "number of documents in the answer, best first; otherwise all"},
-      {"return_documents", flag(), "each result has its text"}};
-  const Json ranked = {
-      {"type", "object"}, {"properties", {{"results", list(any_object())}}}, {"required", {"results"}}};
+  const RequestFields ranking =
+      matching({query(),
+                {"documents", list(document, 1), "the texts to be put in order", true, true},
+                {"top_n", integer(1), "number of documents in the answer, best first; otherwise all"},
+                {"return_documents", flag(), "each result has its text"}});
+  const Json ranked = open_object({{"results", list(any_object())}}, {"results"});
   for (const char* path : {"/v1/rerank", "/v2/rerank"})
     add(path, "Texts in the order in which they answer a query, as Cohere has it", ranking, ranked, rerank);
   add("/rerank", "The same, as text-embeddings-inference has it",
-      {query(),
-       {"texts", list(name(), 1), "the texts to be put in order", true, true},
-       {"return_text", flag(), "each result has its text"},
-       {"truncation_direction", one_of({"right", "Right"}), "texts lose their end"}},
+      matching({query(),
+                {"texts", list(name(), 1), "the texts to be put in order", true, true},
+                {"return_text", flag(), "each result has its text"},
+                cut_side()}),
       list(any_object()), rerank_texts);
   const Json texts = any_of({name(), list(name(), 1)});
   add("/v1/score", "How well texts match, as vLLM has it",
-      {{"text_1", texts, "a text, or as many as text_2 has", true, true},
-       {"text_2", texts, "a text or several", true, true}},
+      matching({{"text_1", texts, "a text, or as many as text_2 has", true, true},
+                {"text_2", texts, "a text or several", true, true}}),
       listing(), score);
   add("/v1/classify", "The labels of texts, as vLLM has it",
       {{"input", texts, "a text or several", true, true}}, listing(), classify);
+  const Json label = object({{"score", number()}, {"label", text()}}, {"score", "label"});
+  add("/predict", "The same, as text-embeddings-inference has it",
+      {{"inputs", any_of({name(), list(name(), 1, 2), list(list(name(), 1, 2), 1)}),
+        "a text, a pair of texts, or a list of lists of one or two texts", true, true},
+       cut_side()},
+      any_of({list(label), list(list(label))}), predict);
 }
 
 }  // namespace attend::serve

@@ -4,18 +4,10 @@
 #include "base/log.h"
 #include "serve/http/server.h"
 #include "serve/routes/call_json.h"
-
-#include <atomic>
-#include <random>
+#include "serve/routes/reply_ids.h"
 
 namespace attend::serve {
 namespace {
-
-std::string new_response_id() {
-  static const std::uint64_t begin = std::random_device()();
-  static std::atomic<std::uint64_t> count = 0;
-  return fmt::format("{:08x}{:08x}", begin, ++count);
-}
 
 Json text_part(const char* type, const std::string& text) {
   Json part = {{"type", type}, {"text", text}};
@@ -54,7 +46,7 @@ const Response::Form Response::kMessage = {"msg_", "output_text", "response.outp
 
 Response::Response(const std::string& model, const Fields& body, const RequestSettings& requested)
     : model_(model),
-      id_(new_response_id()),
+      id_(new_id("")),
       streams_(requested.stream),
       echoed_(echo_of(body.json())),
       settings_(requested.settings) {}

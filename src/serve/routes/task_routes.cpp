@@ -139,6 +139,25 @@ Reply run_task(const PipelineKind& kind, const ServedModels& models, LoadedTasks
   return reply(answers);
 }
 
+// An object with these fields, each under one of its names. That a required field is there is said for
+// programs in `allOf`; here the pipeline finds out, with a better message.
+Json input_schema(const std::vector<InputField>& fields) {
+  using namespace schema;  // NOLINT(google-build-using-namespace)
+  Json properties = Json::object(), all = Json::array();
+  for (const InputField& field : fields) {
+    const Json value = field.is_list ? any_of({text(), list(text(), 1)}) : text();
+    std::vector<Json> one_of_them;
+    for (const std::string_view name : field.names) {
+      properties[std::string(name)] = or_null(value);
+      one_of_them.push_back(open_object({{std::string(name), value}}, {std::string(name)}));
+    }
+    if (field.required) all.push_back(any_of(one_of_them));
+  }
+  Json schema = object(properties);
+  if (!all.empty()) schema["allOf"] = all;
+  return schema;
+}
+
 // The task's options, and its fields, as schemas.
 Endpoint endpoint_of(const PipelineKind& kind, const ServedModels& models) {
   using namespace schema;  // NOLINT(google-build-using-namespace)
@@ -146,17 +165,19 @@ Endpoint endpoint_of(const PipelineKind& kind, const ServedModels& models) {
   RunOptions options;
   Options all = task->parameters();
   all.push_back(truncate_parameter(options));
-  Json fields = Json::object();
-  for (const InputField& field : task->fields())
-    for (const std::string_view name : field.names)
-      fields[std::string(name)] = or_null(field.is_list ? any_of({text(), list(text(), 1)}) : text());
-  const Json one = any_of({text(), object(fields)});
+  const Json object = input_schema(task->fields());
+  std::vector<Json> one = {object}, inputs = {object};
+  if (task->reads_lines()) one.insert(one.begin(), text());
+  if (task->reads_lines()) inputs.insert(inputs.begin(), text());
+  inputs.push_back(list(one.size() == 1 ? object : any_of(one), 1));
   return {.path = fmt::format("/v1/run/{}", kind.name),
           .group = "tasks",
           .summary = kind.summary,
           .fields = {models.field(),
-                     {"inputs", any_of({text(), object(fields), list(one, 1)}),
-                      "a text, an object with fields, or a list of these", true, true},
+                     {"inputs", any_of(inputs),
+                      task->reads_lines() ? "a text, an object with fields, or a list of these"
+                                          : "an object with fields, or a list of these",
+                      true, true},
                      {"parameters", schema_of(all), fmt::format("the options of attend run {}", kind.name)}}};
 }
 

@@ -1,6 +1,7 @@
 #include "serve/routes/translate_routes.h"
 
 #include "base/error.h"
+#include "serve/models/language_detection.h"
 #include "serve/models/language_pairs.h"
 
 #include <fmt/ranges.h>
@@ -25,16 +26,46 @@ Json list_languages(const Models& all) {
   return languages;
 }
 
-std::shared_ptr<ServedModel> find_translator(const ServedModels& models, const Fields& body) {
-  const std::string source = body.text({"source"}), target = body.text({"target"});
-  if (source == "auto")
-    fail("source: no model here recognizes languages: expected the code of one, see /languages");
-  const std::string name = body.text({"model"}, "");
+std::string joined(const std::vector<std::string>& texts) {
+  return fmt::format("{}", fmt::join(texts, "\n"));
+}
+
+std::vector<DetectedLanguage> detect(const Models& all, const std::vector<std::string>& texts) {
+  if (!detects_languages()) refuse(501, "this server was built without the detection of languages");
+  std::set<std::string> likely;
+  for (const auto& model : all)
+    likely.insert(model->languages().sources().begin(), model->languages().sources().end());
+  return detect_languages(joined(texts), likely);
+}
+
+Json shown_language(const DetectedLanguage& language) {
+  return {{"confidence", language.percent}, {"language", language.code}};
+}
+
+// Who translates, and from which language.
+struct Translator {
+  std::shared_ptr<ServedModel> model;
+  std::string source;
+  std::optional<DetectedLanguage> detected = {};  // if the request leaves the source open
+};
+
+Translator find_translator(const ServedModels& models, const Fields& body) {
+  const std::string target = body.text({"target"}), name = body.text({"model"}, "");
   const std::vector<std::string> more = models.loading();  // before all(), so that none is in neither
   const Models all = models.all();
-  for (const auto& model : all)
-    if ((name.empty() || name == model->name()) && model->languages().translates(source, target))
-      return model;
+  std::vector<Translator> wanted = {{nullptr, body.text({"source"})}};
+  if (wanted.front().source == "auto") {
+    wanted.clear();
+    for (const DetectedLanguage& each : detect(all, body.texts({"q"})))
+      wanted.push_back({nullptr, each.code, each});
+    if (wanted.empty()) fail("q: its language is not known: expected its code as source, see /languages");
+  }
+  for (Translator& each : wanted)
+    for (const auto& model : all)
+      if ((name.empty() || name == model->name()) && model->languages().translates(each.source, target)) {
+        each.model = model;
+        return each;
+      }
   if (!more.empty()) refuse(503, fmt::format("{}: not loaded yet: come again later", fmt::join(more, ", ")));
   std::vector<std::string> pairs;
   for (const auto& model : all)
@@ -42,15 +73,17 @@ std::shared_ptr<ServedModel> find_translator(const ServedModels& models, const F
       pairs.push_back(its.many()
                           ? fmt::format("{} (between {} languages)", model->name(), its.sources().size())
                           : *its.sources().begin() + " to " + *its.targets().begin());
-  refuse(404, fmt::format("no model here translates from {} to {}; there are {}", source, target,
-                          pairs.empty() ? "none that translate" : fmt::format("{}", fmt::join(pairs, ", "))));
+  refuse(404,
+         fmt::format("no model here translates from {} to {}; there are {}", wanted.front().source, target,
+                     pairs.empty() ? "none that translate" : fmt::format("{}", fmt::join(pairs, ", "))));
 }
 
 // Collects the results from the queue's thread.
 class Translations {
  public:
-  Translations(std::size_t texts, bool is_one, std::size_t alternatives)
-      : texts_(texts), open_(texts), is_one_(is_one), alternatives_(alternatives) {}
+  Translations(std::size_t texts, bool is_one, std::size_t alternatives,
+               const std::optional<DetectedLanguage>& detected)
+      : texts_(texts), open_(texts), is_one_(is_one), alternatives_(alternatives), detected_(detected) {}
 
   const std::shared_ptr<Pipe>& pipe() const { return pipe_; }
 
@@ -75,6 +108,10 @@ class Translations {
     }
     Json answer = {{"translatedText", is_one_ ? first.front() : first}};
     if (alternatives_ > 0) answer["alternatives"] = is_one_ ? others.front() : others;
+    if (detected_) {
+      const Json language = shown_language(*detected_);
+      answer["detectedLanguage"] = is_one_ ? language : Json(std::vector<Json>(texts_.size(), language));
+    }
     return answer;
   }
 
@@ -82,6 +119,7 @@ class Translations {
   std::size_t open_;
   bool is_one_, over_ = false;
   std::size_t alternatives_;
+  const std::optional<DetectedLanguage> detected_;
   const std::shared_ptr<Pipe> pipe_ = std::make_shared<Pipe>();
 };
 
@@ -95,15 +133,17 @@ std::string translation_settings(const ServedModel& model, std::int64_t alternat
 }
 
 Reply translate(const ServedModels& models, const Fields& body, const TextBounds& bounds) {
-  const std::shared_ptr<ServedModel> model = find_translator(models, body);
+  const Translator translator = find_translator(models, body);
+  const std::shared_ptr<ServedModel>& model = translator.model;
   const std::shared_ptr<const void> place = reserve(*model, body, bounds);
   GenerationQueue& queue = *model->queue();
   const std::vector<std::string> texts = body.texts({"q"});
   if (texts.size() > bounds.waiting)
     fail("q: expected at most {} texts, found {}", bounds.waiting, texts.size());
   const std::int64_t alternatives = body.integer({"alternatives"}, 0, 0);
-  const auto answer = std::make_shared<Translations>(texts.size(), body.json().at("q").is_string(),
-                                                     static_cast<std::size_t>(alternatives));
+  const auto answer =
+      std::make_shared<Translations>(texts.size(), body.json().at("q").is_string(),
+                                     static_cast<std::size_t>(alternatives), translator.detected);
   std::vector<GenerationQueue::Ticket> tickets;
   const auto cancel = [&queue, model](const std::vector<GenerationQueue::Ticket>& some) {
     for (const GenerationQueue::Ticket ticket : some) queue.cancel(ticket);
@@ -114,7 +154,7 @@ Reply translate(const ServedModels& models, const Fields& body, const TextBounds
       request.prompt = texts[i];
       request.settings = translation_settings(*model, alternatives);
       if (model->languages().many()) {
-        request.source_language = body.text({"source"});
+        request.source_language = translator.source;
         request.target_language = body.text({"target"});
       }
       if (!model->adapters().empty()) request.adapter = -1;
@@ -141,7 +181,7 @@ void add_translate_routes(Server& server, const ServedModels& models, const Text
       .group = "translation",
       .summary = "Texts in another language, as LibreTranslate has it",
       .fields = {{"q", any_of({name(), list(name(), 1)}), "a text or several", true, true},
-                 {"source", name(), "its language: a code of /languages", true},
+                 {"source", name(), "its language: a code of /languages, or auto: it is detected", true},
                  {"target", name(), "that of the translation", true},
                  {"format", one_of({"text"}), "there is text alone"},
                  {"alternatives", integer(0, 20), "number of further translations of each text"},
@@ -162,11 +202,20 @@ void add_translate_routes(Server& server, const ServedModels& models, const Text
 
   server.add({.path = "/detect",
               .group = "translation",
-              .summary = "Not there: no model here recognizes languages (501)",
-              .fields = {{"q", any_of({text(), list(text())}), "a text or several", true}, key},
-              .is_form = true,
-              .is_listed = false},
-             [](const Fields&) -> Reply { refuse(501, "no model here recognizes the language of a text"); });
+              .summary = "The languages of a text, the most likely first, as LibreTranslate has it; 501 if "
+                         "the server was built without CLD2",
+              .fields = {{"q", any_of({name(), list(name(), 1)}), "a text, or several of the same languages",
+                          true, true},
+                         key},
+              .reply = list(
+                  object({{"confidence", number(0, 100)}, {"language", text()}}, {"confidence", "language"})),
+              .is_form = true},
+             [&models](const Fields& body) {
+               Json languages = Json::array();
+               for (const DetectedLanguage& each : detect(models.all(), body.texts({"q"})))
+                 languages.push_back(shown_language(each));
+               return reply(languages);
+             });
 }
 
 }  // namespace attend::serve

@@ -1,4 +1,4 @@
-// /v1/embeddings as in OpenAI's API; and a model's tokens, /tokenize and /detokenize.
+// Vectors of texts, in the formats of OpenAI, text-embeddings-inference and Cohere.
 #pragma once
 
 #include "serve/http/server.h"
@@ -7,7 +7,6 @@
 namespace attend::serve {
 
 // `models` must outlive the server.
-void add_embedding_route(Server& server, ServedModels& models);
-void add_token_routes(Server& server, const ServedModels& models);
+void add_vector_routes(Server& server, const ServedModels& models);
 
 }  // namespace attend::serve

@@ -1,4 +1,5 @@
 // Scores of queries and documents: by a classifier, or by a language model that answers yes or no.
+#include <attend/model.h>
 #include <attend/reranker.h>
 
 #include "base/log.h"
@@ -62,14 +63,19 @@ class AnsweringModel {
     if (template_.is_plain()) fail("{}: expected a chat template", path.string());
   }
 
-  std::vector<float> score(const std::vector<TextAndPair>& pairs, const RerankOptions& options) const {
+  std::vector<Encoding> encode(const std::vector<TextAndPair>& pairs, const RerankOptions& options) const {
     const std::string& prompt = choose_prompt(options);
     std::vector<Encoding> encodings;
+    for (const TextAndPair& pair : pairs) encodings.push_back(encode(pair, prompt, options.truncate));
+    return encodings;
+  }
+
+  std::vector<float> score(const std::vector<TextAndPair>& pairs, const RerankOptions& options) const {
+    const std::vector<Encoding> encodings = encode(pairs, options);
     TextModel::RowNumbers last;
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-      encodings.push_back(encode(pairs[i], prompt, options.truncate));
-      model_->check(encodings.back(), name_of_text(i, pairs.size()));
-      last.push_back({std::ssize(encodings.back().ids) - 1});
+      model_->check(encodings[i], name_of_text(i, pairs.size()));
+      last.push_back({std::ssize(encodings[i].ids) - 1});
     }
     std::vector<float> scores(pairs.size());
     model_->score_tokens(encodings, last, options, [&](std::size_t i, const Tensor& logits) {  // [1, V]
@@ -132,8 +138,15 @@ class AnsweringModel {
 }  // namespace
 
 struct Reranker::State {
+  // A classifier, and what its tokens are counted with.
+  struct CrossEncoder {
+    Model model;
+    TextClassifier classifier{model};
+    LongestText longest{ModelPath(model).directory, *ModelPath(model).loaded};
+  };
+
   std::string source;
-  std::optional<TextClassifier> classifier;
+  std::optional<CrossEncoder> encoder;
   std::optional<AnsweringModel> answers;
 
   explicit State(const ModelPath& model) {
@@ -146,7 +159,7 @@ struct Reranker::State {
     if (scores || (assumed && is_qwen_decoder(directory)))
       answers.emplace(model, directory.path(), settings);
     else
-      classifier.emplace(model);
+      encoder.emplace(CrossEncoder{Model(model)});
   }
 
   std::vector<float> classify(const std::vector<TextAndPair>& pairs, const RerankOptions& options) {
@@ -157,7 +170,7 @@ struct Reranker::State {
     how.top_k = 0;
     how.function = ScoreFunction::none;
     std::vector<float> scores;
-    for (const std::vector<LabelScore>& labels : classifier->classify(pairs, how)) {
+    for (const std::vector<LabelScore>& labels : encoder->classifier.classify(pairs, how)) {
       if (labels.size() != 1)
         fail("expected a model that gives a query and a document one score, found one with {} labels",
              labels.size());
@@ -165,18 +178,45 @@ struct Reranker::State {
     }
     return scores;
   }
+
+  // As the classifier reads them.
+  std::vector<Encoding> encode(const std::vector<TextAndPair>& pairs, bool truncate) const {
+    const EncodeOptions how{.with_details = false, .truncation = encoder->longest.truncation(truncate)};
+    std::vector<Encoding> encodings;
+    for (const TextAndPair& pair : pairs)
+      encodings.push_back(encoder->model.tokenizers().source->encode_pair(pair.text, pair.pair.value(), how));
+    return encodings;
+  }
 };
+
+namespace {
+
+void check_documents(const std::vector<TextAndPair>& pairs) {
+  for (const TextAndPair& pair : pairs)
+    if (!pair.pair) throw Error("expected a document for each query", ErrorKind::input);
+}
+
+}  // namespace
 
 Reranker::Reranker(const ModelPath& model) : state_(std::make_shared<State>(model)) {}
 
 std::vector<float> Reranker::score(const std::vector<TextAndPair>& pairs, const RerankOptions& options) {
-  for (const TextAndPair& pair : pairs)
-    if (!pair.pair) throw Error("expected a document for each query", ErrorKind::input);
+  check_documents(pairs);
   std::vector<float> scores =
-      state_->classifier ? state_->classify(pairs, options) : state_->answers->score(pairs, options);
+      state_->encoder ? state_->classify(pairs, options) : state_->answers->score(pairs, options);
   if (!options.raw_scores)
     for (float& score : scores) score = 1 / (1 + std::exp(-score));
   return scores;
+}
+
+std::vector<std::size_t> Reranker::count_tokens(const std::vector<TextAndPair>& pairs,
+                                                const RerankOptions& options) const {
+  check_documents(pairs);
+  std::vector<std::size_t> counts;
+  for (const Encoding& encoding :
+       state_->encoder ? state_->encode(pairs, options.truncate) : state_->answers->encode(pairs, options))
+    counts.push_back(encoding.ids.size());
+  return counts;
 }
 
 }  // namespace attend

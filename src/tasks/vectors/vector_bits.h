@@ -1,11 +1,28 @@
-// A vector's signs as bits.
+// A vector in fewer bits: as 8-bit integers, or as signs.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace attend {
+
+// The integers from -127 to 127, times `scale`, are the vector.
+struct Int8Vector {
+  std::vector<std::int8_t> numbers;
+  float scale = 0;
+};
+inline Int8Vector as_int8(std::span<const float> vector) {
+  float largest = 0;
+  for (const float x : vector) largest = std::max(largest, std::abs(x));
+  Int8Vector result{{}, largest / 127};
+  for (const float x : vector)
+    result.numbers.push_back(
+        static_cast<std::int8_t>(largest == 0 ? 0 : std::lround(double{x} / largest * 127)));
+  return result;
+}
 
 // Bit 7 - j % 8 of byte j / 8 says whether number j is greater than 0, as numpy.packbits(vector > 0).
 inline std::vector<std::uint8_t> signs_of(std::span<const float> vector) {

@@ -48,11 +48,9 @@ void add_int8(const std::vector<std::vector<float>>& vectors, const std::vector<
   auto number = tensors.add<std::int8_t>("vectors", DType::i8, shape).begin();
   auto scale = tensors.add<float>("scales", DType::f32, {shape[0]}).begin();
   for (const std::vector<float>& vector : vectors) {
-    float largest = 0;
-    for (const float x : vector) largest = std::max(largest, std::abs(x));
-    *scale++ = largest / 127;
-    for (const float x : vector)
-      *number++ = static_cast<std::int8_t>(largest == 0 ? 0 : std::lround(double{x} / largest * 127));
+    const Int8Vector packed = as_int8(vector);
+    *scale++ = packed.scale;
+    number = std::ranges::copy(packed.numbers, number).out;
   }
 }
 
