@@ -15,7 +15,7 @@ Json token_rows(const Features& features) {
 PipelineParameters VectorParameters::parameters() {
   PipelineParameters all = prompt_parameters(embed_);
   all.push_back(
-      parameter::integer("dimensions", embed_.dimensions, 1, "Keep only the first N numbers of each vector"));
+      parameter::integer("dimensions", embed_.dimensions, 1, "Keep only the first N numbers of each vector, of length 1 again if the model's are"));
   all.push_back(parameter::flag("normalize", embed_.normalize,
                                 "Scale vectors to length 1, or not; default: the model's setting"));
   all.push_back(

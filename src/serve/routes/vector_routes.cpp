@@ -57,8 +57,7 @@ EmbedOptions read_options(const Fields& body, const ChosenModel& chosen) {
   if (body.has({"prompt"}) + body.has({"prompt_name"}) + body.has({"input_type"}) > 1)
     fail("expected one of prompt, prompt_name and input_type, found more");
   options.dimensions = body.maybe_integer({"dimensions"}, 1);
-  // Like OpenAI's, truncated vectors are normalized to length 1 again.
-  if (options.dimensions || body.has({"normalize"})) options.normalize = body.flag({"normalize"}, true);
+  if (body.has({"normalize"})) options.normalize = body.flag({"normalize"});
   options.truncate = body.flag({"truncate"}, true);
   return options;
 }
@@ -116,7 +115,7 @@ void add_embedding_route(Server& server, ServedModels& models) {
        "a text, or the ids of its tokens, or several of either", true, true},
       {"encoding_format", one_of({"float", "base64"}),
        "base64: the numbers as bytes, float32 in little-endian order"},
-      {"dimensions", integer(1), "size of the vectors: they are cut to their first numbers and normalized"},
+      {"dimensions", integer(1), "size of the vectors: their first numbers, of length 1 again if the model's vectors are"},
       {"input_type", one_of({"query", "document", "search_query", "search_document"}),
        "the model's prompt for these goes before each text"},
       {"prompt_name", name(), "another of the model's prompts goes before each text"},
