@@ -65,8 +65,8 @@ struct EmbedOptions : RunOptions {
   TextRole role = TextRole::any;
   std::optional<std::string> prompt_name = {}, prompt = {};
   // Keeps only the first `dimensions` numbers of a vector, for models trained for that (Kusupati et al. 2022,
-  // arXiv:2205.13147). This changes the length of the vector; `normalize` scales it to 1 again. Absent: the
-  // model's setting.
+  // arXiv:2205.13147). If the model's vectors have length 1, so do the shorter ones. Absent: the model's
+  // setting (truncate_dim), after which vectors are not scaled again, as in sentence-transformers.
   std::optional<std::int64_t> dimensions = {};
   // true: scale vectors to length 1. false: skip the model's final Normalize module. Absent: the model's
   // setting.

@@ -36,29 +36,42 @@ struct WriteVectorsOptions {
 };
 
 // Writes a file that ends with .safetensors, or with .npy, which holds the vectors alone, as float32 or bits.
-// The file is replaced when it is complete. Throws Error if there are no vectors, if they differ in size, or
-// if a number is not finite.
+// The file is replaced when it is complete; an index of the old one is removed. Throws Error if there are no
+// vectors, if they differ in size, or if a number is not finite.
 ATTEND_API void write_vectors(const std::filesystem::path& path,
                               const std::vector<std::vector<float>>& vectors,
                               const WriteVectorsOptions& options = {});
 
+// Builds the index of a file of vectors, for searches by this similarity: a graph in which a search follows
+// links to nearer vectors, instead of comparing with all of them (HNSW; Malkov & Yashunin 2016,
+// arXiv:1603.09320). It is kept next to the file, with .hnsw after its name, and replaced when it is
+// complete: 128 bytes for each vector. Two builds may differ a little.
+ATTEND_API void write_vector_index(const std::filesystem::path& path, Similarity kind = Similarity::cosine,
+                                   const OnProgress& on_progress = {});
+
+struct StoredVectorsOptions {
+  bool index = true;  // false: leaves out the index of the file, if there is one
+};
+
 // A mapped file of vectors. Copies share it. All functions are thread-safe.
 class ATTEND_API StoredVectors {
  public:
-  // Throws Error for a file that is not one of write_vectors or of numpy.save, or that is damaged.
-  explicit StoredVectors(const std::filesystem::path& path);
+  // Throws Error for a file that is not one of write_vectors or of numpy.save, or that is damaged, and for an
+  // index of other vectors.
+  explicit StoredVectors(const std::filesystem::path& path, const StoredVectorsOptions& options = {});
 
   std::size_t count() const;
   std::size_t size() const;  // dimensions of a vector
   VectorFormat format() const;
+  bool indexed(Similarity kind) const;  // whether the file has an index for searches by this similarity
   std::optional<std::string> text(std::size_t number) const;  // absent: the file has none
   std::int64_t line(std::size_t number) const;                // without lines in the file: number + 1
 
   // The `max_count` most similar vectors, best first; those of equal similarity in their order. It compares
-  // with every vector. If these are bits, it chooses ten times as many (at least 100) by the number of equal
-  // signs, and returns the best of these by the query's numbers: their cosine or product with the signs.
-  // Throws Error for a query of another size or with a number that is not finite, for such a vector in the
-  // file, and for distances from bits.
+  // with every vector; or if the file is indexed, with few, and may miss some. If these are bits, it chooses
+  // ten times as many (at least 100) by the number of equal signs, and returns the best of these by the
+  // query's numbers: their cosine or product with the signs. Throws Error for a query of another size or with
+  // a number that is not finite, for such a vector in the file, and for distances from bits.
   std::vector<Neighbour> nearest(const std::vector<float>& query, std::size_t max_count,
                                  Similarity kind = Similarity::cosine) const;
 

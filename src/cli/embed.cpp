@@ -41,29 +41,67 @@ std::vector<std::vector<float>> embed_with_progress(Embedder& embedder, GivenTex
   return vectors;
 }
 
+constexpr std::size_t kIndexedAbove = 1'000'000;  // fewer vectors are compared in a tenth of a second
+
+void build_index(const std::string& path, Similarity kind) {
+  Progress progress("building the index", StoredVectors(path, {.index = false}).count(), "vectors");
+  write_vector_index(path, kind, [&](std::size_t done, std::size_t) { progress.update(done); });
+}
+
+// Whether the file has an index that fits its vectors and this similarity.
+bool has_index(const std::string& path, Similarity kind) {
+  try {
+    return StoredVectors(path).indexed(kind);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// index: whether there is one; absent: as it is.
+StoredVectors open_vectors(const std::string& path, std::optional<bool> index, Similarity kind) {
+  if (index == true && !has_index(path, kind)) build_index(path, kind);
+  StoredVectors stored(path, {.index = index.value_or(true)});
+  if (!index && !stored.indexed(kind) && stored.count() > kIndexedAbove)
+    inform("{}: {} vectors without an index for this similarity: --index builds it", path, stored.count());
+  return stored;
+}
+
+struct KeptVectors {
+  std::string path;
+  VectorFormat format = VectorFormat::float32;
+  std::optional<bool> index;  // absent: by the number of vectors
+};
+
+void finish_kept(const KeptVectors& file, std::size_t count, std::size_t size, Similarity kind) {
+  inform("{}: {} vectors of {} numbers", file.path, count, size);
+  if (file.index.value_or(count > kIndexedAbove))
+    build_index(file.path, file.format == VectorFormat::bits ? Similarity::cosine : kind);
+}
+
 // Embeds the texts as documents and keeps their vectors in a file.
 void keep_vectors(Embedder& embedder, GivenTexts& texts, EmbedOptions options, const AdapterOf& adapters,
-                  const std::string& path, VectorFormat format, BadInputs& bad) {
+                  const KeptVectors& file, BadInputs& bad) {
   options.role = TextRole::document;
   std::vector<std::vector<float>> vectors = embed_with_progress(embedder, texts, options, adapters);
-  if (path.ends_with(".npy")) {  // its rows are the lines of the texts
+  if (file.path.ends_with(".npy")) {  // its rows are the lines of the texts
     for (std::size_t i = 0; i < texts.size(); ++i)
       if (!texts.error(i).empty())
         fail("{}; a .npy file needs a vector for every line: expected no bad texts, or a .safetensors file",
              texts.error(i));
-    write_vectors(path, vectors, {.format = format});
-    inform("{}: {} vectors of {} numbers", path, vectors.size(), vectors.front().size());
-    return;
+    write_vectors(file.path, vectors, {.format = file.format});
+    return finish_kept(file, vectors.size(), vectors.front().size(), embedder.similarity());
   }
   EmbeddedLines good(texts, std::move(vectors), bad);
   options.prompt = "";
   options.prompt_name.reset();
   options.on_progress = {};
   const std::vector<float> sample = embedder.embed({StoredVectors::sample_text}, options).front();
-  write_vectors(
-      path, good.vectors,
-      {.format = format, .texts = std::move(good.texts), .lines = std::move(good.lines), .sample = sample});
-  inform("{}: {} vectors of {} numbers", path, good.vectors.size(), sample.size());
+  write_vectors(file.path, good.vectors,
+                {.format = file.format,
+                 .texts = std::move(good.texts),
+                 .lines = std::move(good.lines),
+                 .sample = sample});
+  finish_kept(file, good.vectors.size(), sample.size(), embedder.similarity());
 }
 
 void print_vectors(const GivenTexts& texts, const std::vector<std::vector<float>>& vectors, bool json,
@@ -86,6 +124,7 @@ struct SearchFlags {
   std::size_t top = 5;
   std::optional<Similarity> similarity;
   std::optional<std::string> document_prompt;
+  std::optional<bool> index;  // also of --output
 
   void add(CLI::App& app) {
     CLI::Option* const searches = app.add_option(
@@ -95,6 +134,11 @@ struct SearchFlags {
     add_similarity(app, similarity)->needs(searches);
     app.add_option("--document-prompt", document_prompt, "Text to put before every line of the searched file")
         ->needs(searches);
+    app.add_flag(
+        "--index,!--no-index", [this](std::int64_t count) { index = count > 0; },
+        "Build an index of the vectors of --output or --search, so that a search compares with few of them; "
+        "or search without it. Default: --output builds one above a million vectors, --search uses one if "
+        "it is there");
   }
 
   void run(Embedder& embedder, GivenTexts& texts, EmbedOptions options, const AdapterOf& adapters, bool json,
@@ -103,8 +147,10 @@ struct SearchFlags {
     std::optional<StoredVectors> stored;
     if (holds_vectors(file)) {
       if (document_prompt) fail("--document-prompt: {} has vectors, which are not made again", file);
-      stored.emplace(file);
+      stored.emplace(open_vectors(file, index, how.similarity));
       stored->check(embedder, options);
+    } else if (index) {
+      fail("--index: {} has no vectors: expected a file of --output (.safetensors, .npy)", file);
     }
     options.role = TextRole::query;
     const auto queries = embed_with_progress(embedder, texts, options, adapters);
@@ -128,7 +174,7 @@ int embed(int argc, char** argv) {
   BadInputs bad;
   Shard shard;
   SearchFlags search;
-  VectorFormat format = VectorFormat::float32;
+  KeptVectors kept;
   Parser parser(
       "embed",
       "Turns sentences (arguments, or lines of standard input) into vectors, one line of numbers "
@@ -147,13 +193,16 @@ int embed(int argc, char** argv) {
   bad.add_option(parser.app());
   parser.app().add_flag("--json", json, "Print one JSON object per sentence");
   shard.add_options(parser.app(), "A file for the vectors: .safetensors, with texts and lines, or .npy");
-  CLI::Option* const precision = add_vector_format(parser.app(), format);
+  CLI::Option* const precision = add_vector_format(parser.app(), kept.format);
   precision->needs(parser.app().get_option("--output"));
   if (const auto status = parser.parse(argc, argv)) return *status;
-  const std::string kept = shard.output_alone();
-  if (!kept.empty() && !holds_vectors(kept))
-    fail("--output {}: expected a name that ends with .safetensors or .npy", kept);
-  if (!kept.empty() && !search.file.empty())
+  kept.path = shard.output_alone();
+  kept.index = search.index;
+  if (!kept.path.empty() && !holds_vectors(kept.path))
+    fail("--output {}: expected a name that ends with .safetensors or .npy", kept.path);
+  if (search.index && kept.path.empty() && search.file.empty())
+    fail("--index: expected --output or --search with a file of vectors");
+  if (!kept.path.empty() && !search.file.empty())
     fail("--output: expected no --search, whose results are printed");
   if (shard.given() && precision->count() > 0) fail("--precision: with --shard, vectors are printed");
   if (!shard.begin(!arguments.empty())) return 0;
@@ -163,8 +212,8 @@ int embed(int argc, char** argv) {
   const EmbedOptions options = flags.embed(run);
   if (!search.file.empty())
     search.run(embedder, texts, options, adapters, json, bad);
-  else if (!kept.empty())
-    keep_vectors(embedder, texts, options, adapters, kept, format, bad);
+  else if (!kept.path.empty())
+    keep_vectors(embedder, texts, options, adapters, kept, bad);
   else
     print_vectors(texts, embed_with_progress(embedder, texts, options, adapters), json, bad);
   return shard.finish(bad.status());

@@ -22,7 +22,7 @@ echo '{"prompts": {"query": "query: ", "document": "passage: "}, "similarity_fn_
 printf 'the lamp\n\n  \nthe second door\r\na quick fox\n' >lines
 
 python3 - "$attend" <<'PYTHON'
-import json, shutil, subprocess, sys
+import json, os, shutil, subprocess, sys
 
 attend = sys.argv[1]
 
@@ -98,6 +98,20 @@ for name, precision in [("i.safetensors", "int8"), ("b.safetensors", "bits"), ("
     if precision != "bits":
         equal(f"the first of {name}", kept[0]["line"], {1: 1, 4: 2, 5: 3}[searched[0]["line"]])
 equal("lines without texts", run("embed", "bert", "--search", "v.npy", "door")[0].count("  line "), 3)
+plain = run("embed", "bert", "--search", "v.npy", "--json", "door")[0]
+run("embed", "bert", "--search", "v.npy", "--index", "door")
+equal("a search with an index", run("embed", "bert", "--search", "v.npy", "--json", "door")[0], plain)
+with open("v.npy.hnsw", "rb") as file:
+    index = file.read()
+run("embed", "bert", "--output", "w.npy", "--index", stdin="the lamp\nthe second door\nsome other lines\n")
+equal("an index of --output", os.path.exists("w.npy.hnsw"), True)
+with open("w.npy.hnsw", "wb") as file:
+    file.write(index)
+said = run("embed", "bert", "--search", "w.npy", "door", status=1)[1]
+equal("another index", "it is not the index of these vectors" in said, True)
+run("embed", "bert", "--search", "w.npy", "--no-index", "door")
+run("embed", "bert", "--search", "w.npy", "--index", "door")
+run("embed", "bert", "--search", "w.npy", "door")
 with open("cut.npy", "wb") as file:
     file.write(open("v.npy", "rb").read()[:-1])
 run("embed", "bert", "--dimensions", "8", "--output", "short.safetensors", "door")
@@ -113,6 +127,8 @@ for arguments, words in [
     (["bert", "--search", "v.npy", "--document-prompt", "a "], "has vectors, which are not made again"),
     (["bert", "--output", "v.txt"], "expected a name that ends with .safetensors or .npy"),
     (["bert", "--output", "i.npy", "--precision", "int8"], "no place for the scales of int8"),
+    (["bert", "--index"], "expected --output or --search with a file of vectors"),
+    (["bert", "--search", "lines", "--index"], "lines has no vectors"),
     (["bert", "--input", "lines"], "expected no others"),
     (["bert", "--output", "v.npy", "--search", "lines"], "expected no --search"),
 ]:

@@ -6,7 +6,7 @@
 Tiny random models of each architecture and type are written with GGUFWriter under the names that llama.cpp's
 convert_hf_to_gguf.py gives them (gguf's own table of names), with a tokenizer trained on our corpus. What is compared with
 is transformers on the same weights as the package gguf dequantizes them; where transformers reads such files itself
-(gpt2, t5), with what it reads too. Blocks that the package cannot make (Q2_K to Q6_K, IQ4) are drawn at random.
+(gpt2, t5), with what it reads too. Blocks that the package cannot make (Q2_K to Q6_K, IQ1 to IQ4) are drawn at random.
 """
 
 from __future__ import annotations
@@ -34,12 +34,14 @@ from models import load_model, randomize
 
 DATA = Path(__file__).parents[1] / "data" / "gguf"
 TYPES = [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q4_K, Type.Q5_K, Type.Q6_K,
-         Type.Q2_K, Type.Q3_K, Type.IQ4_NL, Type.IQ4_XS, Type.MXFP4]
+         Type.Q2_K, Type.Q3_K, Type.IQ4_NL, Type.IQ4_XS, Type.MXFP4, Type.IQ2_XXS, Type.IQ2_XS, Type.IQ2_S, Type.IQ3_XXS, Type.IQ3_S,
+         Type.IQ1_S, Type.IQ1_M]
 CASES = ["gpt2", "gpt2-untied", "gptj", "bert", "bert-cased", "t5", "t5-gated", "t5encoder", *gguf_decoders.CASES]
 TEXTS = ["the lamp is on the table", "Über den Dächern, don't you think so?", "12 boats & 345 gulls", " two  spaces ",
          "<|endoftext|>a<pad> </s>[MASK] [SEP]", "漢字かな", "", "crème brûlée №5"]  # fmt: skip
 SCALES = {Type.Q4_K: [0, 2], Type.Q5_K: [0, 2], Type.Q6_K: [208], Type.Q2_K: [80, 82], Type.Q3_K: [108], Type.IQ4_NL: [0],
-          Type.IQ4_XS: [0]}  # the positions of a block's float16
+          Type.IQ4_XS: [0], Type.IQ2_XXS: [0], Type.IQ2_XS: [0], Type.IQ2_S: [0], Type.IQ3_XXS: [0], Type.IQ3_S: [0],
+          Type.IQ1_S: [0], Type.IQ1_M: []}  # the positions of a block's float16
 
 
 def quantize(rng: np.random.Generator, numbers: np.ndarray, kind: Type) -> np.ndarray:
@@ -50,6 +52,10 @@ def quantize(rng: np.random.Generator, numbers: np.ndarray, kind: Type) -> np.nd
         for place in SCALES[kind]:
             scale = (rng.normal(size=len(blocks)) * 0.002).astype(np.float16)
             blocks[:, place : place + 2] = scale[:, None].view(np.uint8)
+        if kind == Type.IQ1_M:  # its float16 is in the highest bits of four words: a small one, of any sign
+            blocks[:, 49::2] &= 0x0F
+            blocks[:, [51, 53]] |= rng.integers(0, 16, (len(blocks), 2), dtype=np.uint8) << 4
+            blocks[:, 55] |= rng.choice(np.array([0x10, 0x90], np.uint8), len(blocks))
         return blocks.reshape(numbers.shape[0], -1)
     return gguf.quants.quantize(np.ascontiguousarray(numbers, np.float32), kind)
 

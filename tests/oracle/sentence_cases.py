@@ -37,7 +37,9 @@ class Call:
             del model._modules[list(model._modules)[-1]]
         encode = {"query": model.encode_query, "document": model.encode_document}.get(options.pop("role", ""), model.encode)
         truncate = options.pop("dimensions", None)
-        return encode(self.texts, truncate_dim=truncate, normalize_embeddings=normalize is True, convert_to_tensor=True, **options)
+        ends_with_normalize = isinstance(list(model._modules.values())[-1], models.Normalize)
+        again = normalize is True or (truncate is not None and ends_with_normalize)  # length 1 again, which encode() leaves to its caller
+        return encode(self.texts, truncate_dim=truncate, normalize_embeddings=again, convert_to_tensor=True, **options)
 
 
 @dataclass

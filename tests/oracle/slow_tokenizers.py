@@ -125,6 +125,14 @@ def bpe_symbols(d, **fields):
           remove_extra_whitespaces=True, **fields)
 
 
+def gemma(d, **fields):
+    spm(d / "tokenizer.model", **(dict(rules="identity", model_type="bpe", byte_fallback=True, vocab_size=520, pad_id=0, eos_id=1, bos_id=2,
+                                       unk_id=3, pad_piece="<pad>", eos_piece="<eos>", bos_piece="<bos>", add_dummy_prefix=False,
+                                       allow_whitespace_only_pieces=True, split_digits=True, remove_extra_whitespaces=False,
+                                       user_defined_symbols=["<mask>", "<start_of_turn>", "<end_of_turn>", "\n", "▁▁", "▁▁▁"]) | fields))
+    write(d / "tokenizer_config.json", {"tokenizer_class": "GemmaTokenizer"})
+
+
 def llama_newer(d, **fields):
     llama(d, **fields)
     write(d / "tokenizer_config.json", {"tokenizer_class": "LlamaTokenizer", "legacy": False, "add_eos_token": True})
@@ -281,6 +289,20 @@ def codegen(d):
     byte_level(d, ["<|endoftext|>"], "CodeGenTokenizer")
 
 
+def qwen2(d):
+    byte_level(d, ["<|endoftext|>", "<|im_start|>", "<|im_end|>"], "Qwen2Tokenizer")
+
+
+def byt5(d):
+    write(d / "tokenizer_config.json", {"tokenizer_class": "ByT5Tokenizer"})
+
+
+def whisper(d):
+    marks = ["<|startoftranscript|>", "<|notimestamps|>"]
+    byte_level(d, ["<|endoftext|>", *marks], "WhisperTokenizer")
+    write(d / "tokenizer_config.json", {"tokenizer_class": "WhisperTokenizer", "additional_special_tokens": marks})
+
+
 def opt(d):
     byte_level(d, ["<s>", "<pad>", "</s>", "<unk>"], "GPT2Tokenizer")
     roles = {"bos_token": "</s>", "eos_token": "</s>", "unk_token": "</s>", "pad_token": "<pad>"}
@@ -325,10 +347,10 @@ def transfo_xl_pickle(d):
     (d / "vocab.txt").unlink()
 
 
-BUILDERS = {f.__name__: f for f in (t5, t5_bytes, t5_unused, t5_characters, t5_words, t5_newer, camembert, mbart, xlm_roberta, albert, xlnet, big_bird, deberta_v2, llama,
+BUILDERS = {f.__name__: f for f in (t5, t5_bytes, t5_unused, t5_characters, t5_words, t5_newer, camembert, mbart, xlm_roberta, albert, xlnet, big_bird, deberta_v2, llama, gemma,
                                     llama_newer, llama_unused, bpe_symbols, m2m_100, marian, marian_separate, nllb, nllb_legacy, pegasus, xglm, plbart, plbart_multi, gpt, ctrl,
                                     biogpt, blenderbot_small, roberta,
-                                    deberta, gpt2, blenderbot, codegen, opt, mpnet, xlm, xlm_cased, transfo_xl, transfo_xl_lower, transfo_xl_pickle)}
+                                    deberta, gpt2, blenderbot, codegen, qwen2, whisper, byt5, opt, mpnet, xlm, xlm_cased, transfo_xl, transfo_xl_lower, transfo_xl_pickle)}
 NAMES = list(BUILDERS)
 TWO_SIDED = ["mbart", "m2m_100", "marian", "marian_separate", "nllb", "plbart", "plbart_multi"]
 MOSES = ["biogpt", "xlm", "xlm_cased", "transfo_xl", "transfo_xl_lower", "transfo_xl_pickle"]

@@ -30,6 +30,8 @@ CLASS_NAMES = {
     "xlnet": "XLNetTokenizer", "big_bird": "BigBirdTokenizer", "deberta_v2": "DebertaV2Tokenizer", "llama": "LlamaTokenizer",
     "m2m_100": "M2M100Tokenizer", "marian": "MarianTokenizer", "nllb": "NllbTokenizer", "pegasus": "PegasusTokenizer",
     "xglm": "XGLMTokenizer", "blenderbot": "BlenderbotTokenizer", "codegen": "CodeGenTokenizer", "mpnet": "MPNetTokenizer",
+    "gemma": "GemmaTokenizer", "qwen2": "Qwen2Tokenizer", "whisper": "WhisperTokenizer",
+    "byt5": "ByT5Tokenizer",
     "plbart": "PLBartTokenizer", "biogpt": "BioGptTokenizer", "blenderbot_small": "BlenderbotSmallTokenizer"}
 KINDS = list(CLASS_NAMES)
 SIZES = {"mask_token": ["<MASK!>", "[mask]"], "pad_token": ["<blank>"], "unk_token": []}
@@ -55,7 +57,7 @@ def camembert(d, **fields):
 BUILDERS = dict(slow_tokenizers.BUILDERS) | {
     "bert": wordpiece, "electra": wordpiece, "bart": lambda d: byte_level(d, ["<s>", "<pad>", "</s>", "<unk>", "<mask>"], ""),
     "camembert": camembert, "mbart": fairseq, "mbart50": fairseq, "xlm_roberta": fairseq}
-SENTENCEPIECE = ["t5", "xlm_roberta", "camembert", "mbart", "mbart50", "albert", "xlnet", "big_bird", "deberta_v2", "llama",
+SENTENCEPIECE = ["t5", "xlm_roberta", "camembert", "mbart", "mbart50", "albert", "xlnet", "big_bird", "deberta_v2", "llama", "gemma",
                  "m2m_100", "marian", "nllb", "pegasus", "xglm", "plbart"]
 
 
@@ -68,6 +70,8 @@ def sentencepiece_fields(rng, kind):
                          "remove_extra_whitespaces": [False], "split_digits": [True]}, 0.25)
     if kind == "llama":
         return {name: fields[name] for name in fields if name in ("add_dummy_prefix", "split_digits")}
+    if kind == "gemma":
+        return {"split_digits": False} if "split_digits" in fields else {}
     if kind not in ("camembert", "xlnet") and rng.random() < 0.25:
         fields["user_defined_symbols"] = rng.choice([["<sep>", "ing"], ["▁the", "12"], ["<extra>"]])
     if rng.random() < 0.25:
@@ -96,6 +100,9 @@ def own_fields(rng, kind):
         "m2m_100": {"src_lang": ["de", "fr", "en"], "tgt_lang": ["de", "fr", "en"]},
         "nllb": {"src_lang": NLLB, "tgt_lang": NLLB, "legacy_behaviour": flag}, "pegasus": {}, "xglm": {},
         "blenderbot": {"add_prefix_space": flag}, "codegen": {"add_prefix_space": flag},
+        "gemma": {"add_bos_token": flag, "add_eos_token": flag}, "qwen2": {"add_prefix_space": flag},
+        "whisper": {"add_prefix_space": flag, "predict_timestamps": flag},
+        "byt5": {"extra_ids": [125, 5, 0]},
         "mpnet": {"do_lower_case": flag, "strip_accents": [True, False, None], "tokenize_chinese_chars": flag},
         "plbart": {"src_lang": ["java", "python", "__en_XX__"], "tgt_lang": ["java", "en_XX"], "language_codes": ["base", "multi"]},
         "marian": {}, "biogpt": {}, "blenderbot_small": {}}[kind], 0.6)

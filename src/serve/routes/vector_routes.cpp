@@ -63,7 +63,7 @@ RequestFields input_fields(const char* name, const ServedModels& models) {
 // The fields that OpenAI's and text-embeddings-inference's requests share.
 RequestFields shared_fields() {
   return {
-      {"dimensions", integer(1), "size of the vectors: they are cut to their first numbers and normalized"},
+      {"dimensions", integer(1), "size of the vectors: their first numbers, of length 1 again if the model's vectors are"},
       {"prompt_name", name(), "one of the model's prompts goes before each text"},
       {"normalize", flag(), "whether vectors have the length 1"},
       {"truncate", flag(), "cut texts that are longer than the model reads, unless false"}};
@@ -89,8 +89,7 @@ EmbedOptions read_openai(const Fields& body, const ChosenModel& chosen) {
   }
   if (body.has({"prompt"}) + body.has({"prompt_name"}) + body.has({"input_type"}) > 1)
     fail("expected one of prompt, prompt_name and input_type, found more");
-  // Truncated vectors are normalized to length 1 again.
-  if (options.dimensions || body.has({"normalize"})) options.normalize = body.flag({"normalize"}, true);
+  if (body.has({"normalize"})) options.normalize = body.flag({"normalize"});
   return options;
 }
 
@@ -160,7 +159,6 @@ EmbedOptions read_cohere(const Fields& body, const ChosenModel& chosen) {
   EmbedOptions options;
   options.adapter = chosen.adapter;
   options.dimensions = body.maybe_integer({"output_dimension"}, 1);
-  if (options.dimensions) options.normalize = true;
   options.truncate = body.text({"truncate"}, "END") == "END";
   // A search_query has the prompt of this name, or else the one of queries.
   const std::string type = body.text({"input_type"}, "");
@@ -219,7 +217,7 @@ Endpoint cohere(const ServedModels& models, bool is_first_version) {
                   "forms of the vectors: float; int8: times 127 divided by the largest number of the vector; "
                   "uint8: 128 more; ubinary: the signs, 8 in a byte; binary: 128 less; base64: float32"},
                  {"output_dimension", integer(1),
-                  "size of the vectors: they are cut to their first numbers and normalized"},
+                  "size of the vectors: their first numbers, of length 1 again if the model's vectors are"},
                  {"truncate", one_of({"NONE", "END"}),
                   "END: cut texts that are longer than the model reads; NONE: reject them"},
                  {"priority", integer(0, 999), "has no effect"}},

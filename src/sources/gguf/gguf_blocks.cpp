@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "sources/gguf/gguf_grid_blocks.h"
 
 #include <algorithm>
 #include <array>
@@ -246,6 +247,13 @@ constexpr BlockType types[] = {
     coded<iq4_nl, 18, small>(20, "IQ4_NL"),
     coded<iq4_xs, 136, large>(23, "IQ4_XS"),
     coded<mxfp4, 17, small>(39, "MXFP4"),
+    coded<iq2_xxs, 66, large>(16, "IQ2_XXS"),
+    coded<iq2_xs, 74, large>(17, "IQ2_XS"),
+    coded<iq2_s, 82, large>(22, "IQ2_S"),
+    coded<iq3_xxs, 98, large>(18, "IQ3_XXS"),
+    coded<iq3_s, 110, large>(21, "IQ3_S"),
+    coded<iq1_s, 50, large>(19, "IQ1_S"),
+    coded<iq1_m, 56, large>(29, "IQ1_M"),
 };
 
 }  // namespace

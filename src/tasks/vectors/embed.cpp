@@ -84,6 +84,12 @@ struct Embedder::State {
     return *options.dimensions;
   }
 
+  // Whether vectors, also shortened ones, are scaled to length 1 after the modules.
+  bool scales(const EmbedOptions& options) const {
+    const bool shortens = options.dimensions && *options.dimensions < modules->size();
+    return options.normalize.value_or(shortens && texts.directory().normalizes());
+  }
+
   TokenBatch batch(const std::vector<Encoding>& encoded, std::span<const std::size_t> numbers) const {
     std::vector<std::vector<std::int64_t>> ids;
     std::vector<std::int64_t> types;
@@ -152,7 +158,7 @@ std::vector<std::vector<float>> Embedder::embed(const std::vector<std::string>& 
     Tensor pooled = state_->modules->embed(state_->hidden_states(network, encoded, batch, options.adapter),
                                            Offsets(theirs), how);  // [B, size]
     pooled = pooled.narrow(1, 0, size);
-    if (options.normalize == true) pooled = to_unit_length(pooled);
+    if (state_->scales(options)) pooled = to_unit_length(pooled);
     if (!pooled.isfinite().all().item<bool>())
       fail("the model gives numbers that are not finite: are its weights whole?");
     pooled = pooled.contiguous();

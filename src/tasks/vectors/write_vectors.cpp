@@ -5,6 +5,7 @@
 #include "formats/tensors/npy.h"
 #include "formats/tensors/safetensors.h"
 #include "tasks/vectors/vector_bits.h"
+#include "tasks/vectors/vector_graph.h"
 
 #include <algorithm>
 #include <cmath>
@@ -104,6 +105,7 @@ void write_table(const std::filesystem::path& path, const std::vector<std::vecto
 void write_vectors(const std::filesystem::path& path, const std::vector<std::vector<float>>& vectors,
                    const WriteVectorsOptions& options) {
   check_vectors(vectors, options, path.string());
+  std::filesystem::remove(VectorGraph::path_of(path));  // it is of the vectors that are replaced
   if (path.extension() == ".npy") return write_table(path, vectors, options.format);
   if (path.extension() != ".safetensors")
     fail("{}: expected a name that ends with .safetensors or .npy", path.string());

@@ -2,9 +2,12 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/utf8.h"
+#include "tokenizers/files/gguf_cuts.h"
 #include "tokenizers/files/tokenizer_config.h"
 #include "tokenizers/files/tokenizer_files.h"
 #include "tokenizers/files/word_bpe_files.h"
+#include "tokenizers/text/byte_level.h"
 
 #include <algorithm>
 #include <array>
@@ -19,6 +22,8 @@ TokenizerJson read_gpt2(BpeFiles files);
 TokenizerJson read_roberta(BpeFiles files);
 TokenizerJson read_deberta(BpeFiles files);
 TokenizerJson read_blenderbot(BpeFiles files);
+TokenizerJson read_qwen2(BpeFiles files);
+TokenizerJson read_whisper(BpeFiles files);
 
 const std::vector<BpeFamily>& bpe_families() {
   using Kind = TokenizerConfig::Kind;
@@ -42,9 +47,13 @@ const std::vector<BpeFamily>& bpe_families() {
                                                      {"eos_token", "__end__"},
                                                      {"unk_token", "__unk__"},
                                                      {"pad_token", "__null__"}};
+  static const std::vector<Role> qwen2 = {
+      {"eos_token", "<|endoftext|>"}, {"unk_token", "<|endoftext|>"}, {"pad_token", "<|endoftext|>"}};
   static const std::vector<Role> unknown = {{"unk_token", "<unk>"}};
   static const std::vector<BpeFamily> all = {
       {{"GPT2", "gpt2", "gpt_neo", "gptj", "opt", "CodeGen", "codegen", ""}, Kind::fast, gpt2, read_gpt2},
+      {{"Qwen2", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe"}, Kind::fast, qwen2, read_qwen2},
+      {{"Whisper", "whisper"}, Kind::fast, gpt2, read_whisper},
       {{"Roberta", "roberta", "Bart", "bart", "Longformer", "longformer", "data2vec-text",
         "roberta-prelayernorm"},
        Kind::fast,
@@ -106,9 +115,10 @@ std::vector<std::pair<std::string, std::string>> read_merges(const fs::path& pat
 template <class PostProcessor>
 TokenizerJson read_byte_level(BpeFiles& files, PostProcessor post_processor) {
   const Json added = added_tokens(files);
+  Json processor = post_processor(added);  // it may look tokens up in the vocabulary
   ModelTables tables = std::move(files.vocabulary);
   set_merges(tables, files);
-  return byte_level_bpe(std::move(tables), added, post_processor(added),
+  return byte_level_bpe(std::move(tables), added, std::move(processor),
                         files.config.fields().flag({"add_prefix_space"}, false));
 }
 
@@ -152,7 +162,88 @@ TokenizerJson read_blenderbot(BpeFiles files) {
   });
 }
 
+// Bai et al. 2023 (arXiv:2309.16609): composed characters, and each digit apart.
+TokenizerJson read_qwen2(BpeFiles files) {
+  const Json added = added_tokens(files);
+  ModelTables tables = std::move(files.vocabulary);
+  set_merges(tables, files);
+  TokenizerJson result = byte_level_bpe(std::move(tables), added, byte_level_offsets(), false);
+  set_cut(*find_cut("qwen2"), result.fields);
+  return result;
+}
+
+// Radford et al. 2022 (arXiv:2212.04356): marks of what is heard come before the text.
+TokenizerJson read_whisper(BpeFiles files) {
+  const Fields& fields = files.config.fields();
+  for (const char* name : {"language", "task"})
+    if (fields.has({name})) fail("{}: {}: only a tokenizer.json can name one", fields.source(), name);
+  std::string begin = "<|startoftranscript|> ";
+  if (!fields.flag({"predict_timestamps"}, false)) begin += "<|notimestamps|> ";
+  const std::string& end = files.tokens.at("eos_token");
+  return read_byte_level(files, [&](const Json& added) {
+    return template_processor(begin + "$A " + end, begin + "$A $B:1 " + end + ":1", added,
+                              &files.vocabulary.vocabulary, files.tokens.at("unk_token"));
+  });
+}
+
+// From byte-level letters to text, without bytes that are no UTF-8.
+class ValidBytesDecoder : public Decoder {
+ public:
+  void apply(std::vector<std::string>& tokens) const override {
+    std::string bytes, text;
+    for (const std::string& token : tokens) bytes += in_the_middle(token);
+    std::string_view rest = bytes;
+    while (const auto at = find_invalid_utf8(rest)) {
+      text += rest.substr(0, *at);
+      rest.remove_prefix(*at + 1);
+    }
+    tokens = {text += rest};
+  }
+  std::string in_the_middle(std::string token) const override {
+    return letters_->in_the_middle(std::move(token));
+  }
+
+ private:
+  std::unique_ptr<Decoder> letters_ = make_decoder({{"type", "ByteLevel"}}, "ByT5");
+};
+
 }  // namespace
+
+// A token for each byte, after three special tokens (Xue et al. 2021, arXiv:2105.13626).
+TokenizerJson read_byt5(const fs::path& directory, const TokenizerConfig& config) {
+  static constexpr Role roles[] = {{"pad_token", "<pad>"}, {"eos_token", "</s>"}, {"unk_token", "<unk>"}};
+  constexpr std::int64_t usual_extra_ids = 125, max_extra_ids = 10000;
+  const auto tokens = config.tokens(roles);
+  ModelTables tables;
+  tables.has_vocabulary = tables.has_merges = true;
+  const auto add = [&](std::string_view text) {
+    tables.vocabulary.add(text, static_cast<std::int64_t>(tables.vocabulary.size()), directory.string());
+  };
+  for (const Role& role : roles) add(tokens.at(role.name));
+  for (int byte = 0; byte < 256; ++byte) add(byte_level_letter(static_cast<unsigned char>(byte)));
+
+  std::vector<TokenizerConfig::Token> specials = config.specials(roles);
+  for (TokenizerConfig::Token& token : specials)
+    if (!token.has_flags) token.left_strip = token.right_strip = true;
+  if (const auto own = config.additional_tokens())
+    specials.insert(specials.end(), own->begin(), own->end());
+  else
+    for (std::int64_t i = 0; i < config.fields().integer({"extra_ids"}, usual_extra_ids, 0, max_extra_ids);
+         ++i)
+      specials.push_back({"<extra_id_" + std::to_string(i) + ">"});
+  const Json added = config.added_tokens(TokenizerConfig::Kind::slow, {}, specials, tables.vocabulary);
+  std::set<std::string> apart = config.tokens_apart(added, roles, tables.vocabulary);
+  const std::string& end = tokens.at("eos_token");
+  Json closing = template_processor("$A " + end, "$A " + end + " $B " + end, added, &tables.vocabulary,
+                                    tokens.at("unk_token"));
+  TokenizerJson result = byte_level_bpe(std::move(tables), added, std::move(closing), false);
+  result.fields["pre_tokenizer"]["use_regex"] = false;
+  result.slow = true;
+  result.closes_once = result.fields["post_processor"]["special_tokens"][end]["ids"][0].get<TokenId>();
+  result.apart = std::move(apart);
+  result.decoder = std::make_unique<ValidBytesDecoder>();
+  return result;
+}
 
 Json byte_level_offsets() {
   return {{"type", "ByteLevel"}, {"add_prefix_space", true}, {"trim_offsets", false}, {"use_regex", true}};

@@ -3,12 +3,16 @@
 #pragma once
 
 #include "tokenizers/files/json_tables.h"
+#include "tokenizers/files/tokenizer_config.h"
 
 #include <filesystem>
 
 namespace attend::tokenizers {
 
 TokenizerJson read_bpe_files(const std::filesystem::path& directory);
+
+// ByT5's bytes, which need no file.
+TokenizerJson read_byt5(const std::filesystem::path& directory, const TokenizerConfig& config);
 
 // A post-processor that only moves offsets. The library tokenizers reads none without all of these fields.
 Json byte_level_offsets();

@@ -36,7 +36,10 @@ constexpr Special kSpecials[] = {{"mask_token", {"[MASK]", "<mask>"}},
 
 std::optional<TokenId> special_token(const Tokenizer& tokenizer, const std::filesystem::path& directory,
                                      std::string_view role) {
-  const std::string said = TokenizerConfig(directory).token(role, "");
+  static constexpr std::string_view qwen2[] = {"Qwen2", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe"};
+  const TokenizerConfig config(directory);
+  const std::string said =
+      config.token(role, role == "pad_token" && in(qwen2, config.family()) ? "<|endoftext|>" : "");
   if (!said.empty()) return tokenizer.token_to_id(said);
   for (const Special& special : kSpecials)
     if (special.role == role)
@@ -79,7 +82,9 @@ Truncation::Direction truncation_side(const std::filesystem::path& directory) {
 }
 
 Padding default_padding(const Tokenizer& tokenizer, const std::filesystem::path& directory) {
-  static constexpr std::string_view left[] = {"XLNet", "xlnet", "Llama", "llama"};
+  static constexpr std::string_view left[] = {"XLNet",       "xlnet",   "Llama",       "llama",
+                                              "Gemma",       "gemma",   "gemma2",      "gemma3",
+                                              "gemma3_text", "gemma3n", "gemma3n_text"};
   const TokenizerConfig config(directory);
   Padding padding;
   padding.left = is_left(config, "padding_side", in(left, config.family()) ? "left" : "right");

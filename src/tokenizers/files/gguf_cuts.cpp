@@ -33,11 +33,15 @@ const std::vector<GgufCut> cuts = {
 
 }  // namespace
 
-const GgufCut& gguf_cut(const Gguf& gguf) {
-  const std::string name = gguf.metadata().text({"tokenizer.ggml.pre"}, "gpt-2");
+const GgufCut* find_cut(std::string_view name) {
   const auto found = std::ranges::find_if(
       cuts, [&](const GgufCut& cut) { return std::ranges::find(cut.names, name) != cut.names.end(); });
-  if (found != cuts.end()) return *found;
+  return found == cuts.end() ? nullptr : &*found;
+}
+
+const GgufCut& gguf_cut(const Gguf& gguf) {
+  const std::string name = gguf.metadata().text({"tokenizer.ggml.pre"}, "gpt-2");
+  if (const GgufCut* const found = find_cut(name)) return *found;
   std::string known;
   for (const GgufCut& cut : cuts) known += (known.empty() ? "" : ", ") + std::string(cut.names.front());
   fail(

@@ -19,6 +19,7 @@ struct GgufCut {
   bool begins = false;        // texts begin with bos_token, unless the file says otherwise
 };
 
+const GgufCut* find_cut(std::string_view name);  // null: unknown
 // An Error for an unknown name.
 const GgufCut& gguf_cut(const Gguf& gguf);
 // Writes it into a tokenizer.json that splits text like GPT-2.

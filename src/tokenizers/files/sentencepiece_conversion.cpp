@@ -30,6 +30,11 @@ Json metaspace(SpaceFields spaces, bool split = true) {
           {"split", split}};
 }
 
+// Whether characters that are no pieces become their bytes.
+bool has_bytes(const Family& family) {
+  return family.steps == Steps::plain || family.steps == Steps::kept;
+}
+
 Json normalizer(const Family& family, const SentencePieceFile& file, const Fields& config,
                 SpaceFields spaces) {
   Json steps = Json::array();
@@ -47,6 +52,8 @@ Json normalizer(const Family& family, const SentencePieceFile& file, const Field
       if (spaces.prefix) steps.push_back({{"type", "Prepend"}, {"prepend", space_letter}});
       steps.push_back(replace("String", " ", space_letter));
       break;
+    case Steps::kept:
+      return replace("String", " ", space_letter);
     case Steps::cleaned:
       steps.push_back(replace("String", "``", "\""));
       steps.push_back(replace("String", "''", "\""));
@@ -76,6 +83,11 @@ Json normalizer(const Family& family, const SentencePieceFile& file, const Field
 
 Json pre_tokenizer(const Family& family, const Fields& config, SpaceFields spaces) {
   if (family.steps == Steps::plain) return spaces.legacy ? Json() : metaspace(spaces, false);
+  if (family.steps == Steps::kept)
+    return {{"type", "Split"},
+            {"pattern", {{"String", " "}}},
+            {"behavior", "MergedWithPrevious"},
+            {"invert", false}};
   Json parts = Json::array();
   if (family.steps == Steps::punctuation && config.flag({"split_by_punct"}, false))
     parts.push_back({{"type", "Punctuation"}, {"behavior", "Isolated"}});
@@ -85,10 +97,11 @@ Json pre_tokenizer(const Family& family, const Fields& config, SpaceFields space
 }
 
 Json decoder(const Family& family, SpaceFields spaces) {
-  if (family.steps != Steps::plain) return metaspace(spaces);
+  if (!has_bytes(family)) return metaspace(spaces);
   Json steps =
       Json::array({replace("String", space_letter, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}});
-  if (spaces.prefix) steps.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+  if (spaces.prefix && family.steps == Steps::plain)
+    steps.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
   return {{"type", "Sequence"}, {"decoders", steps}};
 }
 
@@ -165,14 +178,16 @@ TokenizerJson convert_sentencepiece(const Family& family, const SentencePieceFil
   std::vector<TokenizerConfig::Token> first;
   for (const SentencePieceFile::Piece& piece : file.pieces)
     if (piece.type == Type::control || piece.type == Type::user_defined)
-      first.push_back({.text = piece.text, .special = piece.type == Type::control});
+      first.push_back({.text = piece.text,
+                       .special = piece.type == Type::control ||
+                                  std::ranges::find(family.marks, piece.text) != family.marks.end()});
   const Json added =
       config.added_tokens(TokenizerConfig::Kind::fast, first, special_tokens(family, config), vocabulary);
   auto by_role = config.tokens(family.roles);
   if (family.has_language()) by_role["language"] = language_token(family, config, side);
 
   const SpaceFields spaces = read_spaces(family, config.fields());
-  const bool byte_fallback = family.steps == Steps::plain;
+  const bool byte_fallback = has_bytes(family);
   const TokenId unknown = family.steps == Steps::plain ? 0 : unknown_id(family, file);
   Json model;
   if (file.kind == Kind::unigram) {

@@ -17,6 +17,7 @@ struct SentencePieceFamily {
     fairseq,     // <s> <pad> </s> <unk>, then the file's pieces from the fourth on
     camembert,   // <s>NOTUSED <pad> </s>NOTUSED <unk> <unk>NOTUSED, then those from the second on
     pegasus,     // <pad> </s> <mask_1> <mask_2> <unk_2> to <unk_102>, then those from the third on
+    gemma,       // pad_token, eos_token, bos_token, then those from the fourth on
     vocab_json,  // those in vocab.json
   };
   // Processing of the text before the model.
@@ -28,6 +29,7 @@ struct SentencePieceFamily {
     cleaned,      // ALBERT and XLNet: quotes, accents, lowercasing, the file's rules
     punctuation,  // DeBERTa-v2: lowercasing, the file's rules, punctuation separated
     plain,        // Llama: no rules
+    kept,         // Gemma: no rules, and no space before the text
   };
 
   std::vector<std::string_view> names;  // of tokenizer classes and model types
@@ -48,7 +50,9 @@ struct SentencePieceFamily {
   // PLBART: unless language_codes is "multi", only the first of them exist, the tokens of `behind` also
   // exist, and the template of a side without a language has no language token.
   std::size_t base_languages = 0;
-  bool numbers_languages = true;    // their ids directly follow the pieces; else they are added tokens
+  bool numbers_languages = true;  // their ids directly follow the pieces; else they are added tokens
+  // Special tokens that the model's file has as ordinary ones.
+  std::vector<std::string_view> marks = {};
   int sentinels = 0;                // T5's <extra_id_0> and so on
   bool has_languages = false;       // M2M-100's __en__ and so on; the source language's comes before the text
   bool has_language_codes = false;  // Marian's >>fr<<, which vocab.json lists

@@ -34,6 +34,8 @@ Front front_of(const Family& family) {
       return {1, 4};
     case Family::Ids::pegasus:
       return {2, pegasus_shift};
+    case Family::Ids::gemma:
+      return {3, 0};
     default:
       return {};
   }
@@ -82,8 +84,15 @@ std::vector<ScoredToken> scored_tokens(const Family& family, const SentencePiece
     for (std::size_t i = 2; i < pegasus_shift; ++i)
       tokens.push_back({"<unk_" + std::to_string(i) + ">", -100});
   }
+  if (family.ids == Family::Ids::gemma)
+    tokens = {{config.token("pad_token", "<pad>")},
+              {config.token("eos_token", "<eos>")},
+              {config.token("bos_token", "<bos>")}};
   for (std::size_t i = front_of(family).first; i < file.pieces.size(); ++i)
     tokens.push_back({file.pieces[i].text, double{file.pieces[i].score}});
+  if (family.ids == Family::Ids::gemma && std::ranges::find(tokens, "\t", &ScoredToken::text) == tokens.end())
+    if (const auto byte = std::ranges::find(tokens, "<0x09>", &ScoredToken::text); byte != tokens.end())
+      *byte = {"\t"};  // older files lack it
   if (family.numbers_languages)
     for (const std::string_view language : family.languages_of(config.fields()))
       tokens.push_back({std::string(language)});

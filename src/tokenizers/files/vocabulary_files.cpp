@@ -99,6 +99,7 @@ TokenizerJson read_vocabulary_files(const std::filesystem::path& directory, Text
   const auto has = [&](const char* name) { return file_exists(directory / name); };
   if (const auto model = find_sentencepiece(directory, side)) return read_sentencepiece_files(*model, side);
   const TokenizerConfig config(directory);
+  if (config.family() == "ByT5") return read_byt5(directory, config);
   if (reads_words(config) && (has(file_names::vocab_txt) || has(file_names::vocab_json) ||
                               has(file_names::vocab_pkl) || has(file_names::vocab_bin)))
     return read_word_files(directory, config);
