@@ -19,60 +19,64 @@ constexpr const char* introduction =
 
 Made from the registry of families by `build/release/families-table > docs/models.md`; a test compares the two.
 
-Every head runs with `attend forward`, which also gives the gradient of every tensor. What decodes generates with
-`attend generate` (two stacks also with `attend translate`) and trains with `attend train`. Positions, attention and
-norms are those of a fresh model (`attend init`, of the first preset); a config.json may say otherwise.
+Every head runs with `attend forward`, which also computes the gradient of every tensor. Decoders generate with
+`attend generate` (encoder-decoders also with `attend translate`) and train with `attend train`. The table shows the
+positions, attention and norms of a fresh model (`attend init` with the first preset); a config.json may change them.
 
-Everything here is compared with transformers 4.57.6 by `tests/oracle/check_parity.py`: outputs, hidden states,
-attentions, loss and gradients of tiny random models, padded on both sides where the original knows padding.
-`check_generation.py` compares generated ids. `attend-gpt3` has no original: it is compared with GPT-2 whose attention
-is banded; BigBird's attention in training, for which the original draws other blocks, with its golden.
-`check_conversion.py` compares what `attend convert` writes. `check_configurations.py` draws every field of every
-config class, and compares what the originals can build.
+`tests/oracle/check_parity.py` compares all families with transformers 4.57.6: outputs, hidden states, attentions, loss
+and gradients of tiny random models, padded on both sides if the original supports it. `check_generation.py` compares
+generated ids, and `check_conversion.py` the files that `attend convert` writes. `check_configurations.py` draws a value
+for every field of every config class, and compares all models that the originals can build. There are two exceptions:
+`attend-gpt3` has no original, so it is compared with a GPT-2 with banded attention. BigBird's attention in training is
+compared with a stored result, because the original draws other blocks.
 
-Fields that are refused by their name:
+A config with one of these fields is an error that names the field:
 
 | Field | Reason |
 |---|---|
 | activations `prelu`, `xielu` | they have weights of their own |
 | `is_decoder`, `add_cross_attention` of ALBERT, DeBERTa, DistilBERT and ViT | the original has no decoder there |
-| `summary_type` other than `cls_index` for two heads (GPT, GPT-2) | the original takes the choices for tokens |
+| `summary_type` other than `cls_index` for two heads (GPT, GPT-2) | the original treats the choices as tokens |
 | `asm` of XLM | an adaptive softmax, which XLM's published checkpoints do not have |
-| `attn_type` other than 0 of Transformer-XL | the original has no other |
-| states and attentions of BigBird's blocks behind the text, to the end of the last block | they are of padding; with them 63 of 64 texts would have other shapes than they have in other families |
-| `encoder_hidden_states` of BigBird | in transformers 4.57 its decoder reads them in place of its own text |
-| `talking_head` of DeBERTa | the original has dropped it |
-| `layer_norm_elementwise_affine` false of OPT | the original cannot begin such a model, only load it |
-| `position_embedding_type` other than `absolute` beside `add_cross_attention` of Megatron's BERT | it alone would count distances between tokens of two texts |
-| `rotary_value` of RoFormer | no published checkpoint turns its values |
-| RoFormer's own tokenizer (`RoFormerTokenizer`) | it finds Chinese words in jieba's dictionary, which is not part of Attend; token ids work, and so does a tokenizer.json of another class |
-| `tie_encoder_decoder` of BART, M2M-100, Marian, T5 and their relatives | their checkpoints have encoders and decoders of their own; models of two (`encoder-decoder`) may have one for both, and compute and generate, but are not trained: each side's matrices are its own here |
-| `sparse_prediction` of ModernBERT | its scores have another shape with labels than without |
-| `parallel_attn` false with `new_decoder_architecture`, other `num_kv_heads` or `num_ln_in_parallel_attn` of Falcon | the original builds such a model and cannot compute it |
-| inputs `head_mask`, `inputs_embeds`, masks of three dimensions | no tokenizer and no collator makes them |
+| `attn_type` other than 0 of Transformer-XL | the original supports only 0 |
+| hidden states and attentions of BigBird's last block after the end of the text | they belong to padding; with them the outputs of 63 of 64 texts would have other shapes than in other families |
+| `encoder_hidden_states` of BigBird | in transformers 4.57 its decoder reads them instead of its own text |
+| `talking_head` of DeBERTa | the original no longer has it |
+| `layer_norm_elementwise_affine` false of OPT | the original can load such a model, but not initialize it |
+| `position_embedding_type` other than `absolute` with `add_cross_attention` of Megatron's BERT | it would be the only family with distances between tokens of two texts |
+| `rotary_value` of RoFormer | no published checkpoint rotates its values |
+| RoFormer's own tokenizer (`RoFormerTokenizer`) | it finds Chinese words with jieba's dictionary, which is not part of Attend; token ids and a tokenizer.json of another class work |
+| `tie_encoder_decoder` of BART, M2M-100, Marian, T5 and their relatives | their checkpoints have separate encoders and decoders; `encoder-decoder` models with the field compute and generate, but cannot be trained, because Attend has separate matrices for the two |
+| `sparse_prediction` of ModernBERT | the shape of its scores depends on whether there are labels |
+| `parallel_attn` false with `new_decoder_architecture`, other `num_kv_heads` or `num_ln_in_parallel_attn` of Falcon | the original can build such a model, but not run it |
+| inputs `head_mask`, `inputs_embeds`, masks of three dimensions | no tokenizer or collator makes them |
 
-Three things of the originals depend on how they are called, and are here as generate() and a single call have them. Reading a
-prompt into its cache, BERT with relative keys (`position_embedding_type`) counts the distances of all of it from its last
-token, and an encoder that writes (`is_decoder` false) keeps what it has read: `attend generate` does so too, `attend forward`
-gives what the original gives without a cache. BART's and Marian's decoders alone count padding in front of a prompt among its
-positions. And a label counts wherever it stands, on padding too.
+Some results of the originals depend on how they are called:
 
-Falcon adds ALiBi's numbers once, as its authors trained it and as the original does with its usual attention (`sdpa`); with `eager`
-attention, or where attentions are asked for, transformers 4.57 adds them twice. MPT always has ALiBi with `alibi_bias_max` 8 and no
-biases, as the original, whatever its config.json says.
+- `attend generate` follows the originals' generate() with a cache, and `attend forward` a single call without one. They
+  differ in two cases. With relative keys (`position_embedding_type`), BERT measures the distances of a whole prompt from
+  its last token when it reads the prompt into its cache. A model with `is_decoder` false keeps the keys and values that it
+  has read.
+- BART's and Marian's decoders count the padding before a prompt as positions. The decoders of other families do not.
+- A label counts at every position, also on padding.
 
-How queries and keys turn (`rope_scaling`, or `rope_parameters` as transformers 5 writes it) may be of the kinds `default`, `linear`,
-`dynamic`, `yarn`, `longrope` and `llama3`; another one is an error. Where it depends on the length of a text (`dynamic`, `longrope`),
-it does so on each text by itself, while the original asks the longest of a batch, and for `dynamic` of all calls before it too. Keys
-that are in a cache stay as they were turned when a text that is being written crosses such a length: with Phi-3 the original then
-reads the text again, without hiding what comes later. A text that is written ends at `max_position_embeddings`, but for `dynamic`;
-the original writes on.
+Falcon adds ALiBi's biases once. So did its authors in training, and so does the original with its default attention
+(`sdpa`). With `eager` attention, or if attentions are returned, transformers 4.57 adds them twice. MPT always uses ALiBi
+with `alibi_bias_max` 8 and no biases in its layers, like the original: these fields of its config.json have no effect.
 
-Where layers have experts, a token reads those that its router chooses, whatever other tokens read. With `output_router_logits`, which a
-fresh config.json has, the loss of next tokens gets `router_aux_loss_coef` times a second term that keeps experts equally busy; `attend
-train` prints it as a term of its own. An expert that no token chose has a gradient of zeros, and none in the original. As there, all
-layers of Qwen2 and Qwen3 with experts see the window of `use_sliding_window`, whatever `max_window_layers` says. gpt-oss is read in
-the MXFP4 of its published files as well as in floating point; `--weights int4` keeps its experts small in memory.
+Rotary positions (`rope_scaling`, or `rope_parameters` as transformers 5 writes it) may have the types `default`,
+`linear`, `dynamic`, `yarn`, `longrope` and `llama3`; another type is an error. `dynamic` and `longrope` depend on the
+length of a text: here on the length of each text, in the original on the longest text of a batch, and for `dynamic` also of
+earlier calls. If a generated text passes such a length, the keys in the cache keep their rotation. The original's Phi-3 then
+reads the text again, without a causal mask. A generated text ends at `max_position_embeddings`, except with `dynamic`; the
+original continues.
+
+If layers have experts, the router chooses the experts of each token independently of other tokens. With
+`output_router_logits`, which a fresh config.json sets, the loss of next tokens gets `router_aux_loss_coef` times a second
+term, which balances the load of the experts; `attend train` logs it as a separate term. An expert that no token chose has a
+gradient of zeros; in the original it has none. As in the original, all layers of Qwen2 and Qwen3 with experts use the window
+of `use_sliding_window`, and `max_window_layers` has no effect. gpt-oss can be read in the MXFP4 of its published files and in
+floating point; `--weights int4` keeps its experts small in memory.
 
 )";
 
@@ -81,7 +85,7 @@ std::string positions_of(const StackSpec& stack) {
   struct Name {
     std::string operator()(std::monostate) const { return "none"; }
     std::string operator()(const LearnedPositions& p) const {
-      return p.skipped_id >= 0 ? "learned, from behind the padding id"
+      return p.skipped_id >= 0 ? "learned, after the padding id"
              : p.skips_padding ? "learned, padding not counted"
                                : "learned";
     }
@@ -91,7 +95,7 @@ std::string positions_of(const StackSpec& stack) {
   };
   struct Distance {
     std::string operator()(std::monostate) const { return ""; }
-    std::string operator()(const BucketedBias&) const { return "relative: a number per bucket"; }
+    std::string operator()(const BucketedBias&) const { return "relative: a bias per bucket"; }
     std::string operator()(const SinusoidalDistances&) const { return "relative: sines"; }
     std::string operator()(const LearnedDistances&) const { return "relative: learned"; }
     std::string operator()(const HeadDistances&) const { return "relative: learned, of every layer"; }
@@ -112,7 +116,7 @@ std::string attention_of(const StackSpec& stack) {
   const AttentionSpec& attention = stack.layers.front().self_attention;
   if (attention.blocks) return "block-sparse";
   const std::string_view windows = !local ? "" : all ? ", local" : ", some layers local";
-  const std::string_view shared = attention.heads_of_keys() < attention.heads ? ", fewer heads of keys" : "";
+  const std::string_view shared = attention.heads_of_keys() < attention.heads ? ", fewer key-value heads" : "";
   return fmt::format("{}{}{}{}", attention.causal ? "causal" : "full", windows, shared,
                      stack.layers.front().cross_attention ? ", cross" : "");
 }
@@ -191,6 +195,6 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (attend::read_file(argv[2]) == text) return 0;
-  std::fprintf(stderr, "%s is not what the families are; run %s > %s\n", argv[2], argv[0], argv[2]);
+  std::fprintf(stderr, "%s differs from the registry of families; run %s > %s\n", argv[2], argv[0], argv[2]);
   return 1;
 }
