@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include "base/progress.h"
+#include "base/standard_error.h"
 
 #include <memory>
 #include <mutex>
@@ -40,14 +41,16 @@ void set_log(LogHandler handler) {
 
 void log_to_standard_error() {
   set_quiet(false);
-  set_log([](LogLevel level, std::string_view text) {
-    if (level == LogLevel::remark && quiet()) return;
-    hide_progress();
-    if (level == LogLevel::remark)
-      standard_error().info("{}", text);
-    else
-      standard_error().warn("warning: {}", text);
-  });
+  set_log(write_to_standard_error);
+}
+
+void write_to_standard_error(LogLevel level, std::string_view text) {
+  if (level == LogLevel::remark && quiet()) return;
+  hide_progress();
+  if (level == LogLevel::remark)
+    standard_error().info("{}", text);
+  else
+    standard_error().warn("warning: {}", text);
 }
 
 void log_line(LogLevel level, std::string_view text) {

@@ -1,10 +1,10 @@
 // attend VERB ...: finds the verb, and turns errors into one line and an exit status (0: done, 1: the work
 // failed, 2: a wrong call).
-#include <attend/log.h>
 #include <attend/version.h>
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "cli/options/flag_names.h"
 #include "cli/options/verb.h"
 
 #include <cerrno>
@@ -59,7 +59,7 @@ void finish_output() {
 
 int main(int argc, char** argv) {
   attend::cli::give_large_blocks_back();
-  attend::log_to_standard_error();
+  attend::cli::log_with_flags();
   try {
     const int status = attend::cli::run(argc, argv);
     attend::cli::finish_output();
@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::fputs("attend: out of memory\n", stderr);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "attend: %s\n", error.what());
+    std::fprintf(stderr, "attend: %s\n", attend::cli::with_flags(error.what()).c_str());
   }
   return 1;
 }

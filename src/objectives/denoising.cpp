@@ -19,15 +19,15 @@ NoiseOptions noise_options(const Recipe& recipe) {
                              .mean_span = recipe.mean_span,
                              .rotate_share = recipe.rotate};
   const auto check_share = [](const char* option, double value) {
-    if (!(value >= 0 && value <= 1)) fail("--{} {}: expected a number from 0 to 1", option, value);
+    if (!(value >= 0 && value <= 1)) fail("`{}` {}: expected a number from 0 to 1", option, value);
   };
-  check_share("permute-sentences", options.permute_share);
-  check_share("delete-rate", options.delete_rate);
-  check_share("mask-rate", options.mask_rate);
+  check_share("permute_sentences", options.permute_share);
+  check_share("delete_rate", options.delete_rate);
+  check_share("mask_rate", options.mask_rate);
   check_share("rotate", options.rotate_share);
   if (!options.mask_spans && recipe.infilling != "tokens")
-    fail("--infilling {}: expected spans or tokens", recipe.infilling);
-  if (!(options.mean_span >= 1)) fail("--mean-span {}: expected 1 at least", options.mean_span);
+    fail("`infilling` {}: expected spans or tokens", recipe.infilling);
+  if (!(options.mean_span >= 1)) fail("`mean_span` {}: expected 1 at least", options.mean_span);
   return options;
 }
 

@@ -44,13 +44,13 @@ PretrainedModel load_teacher(const Setting& setting, const ObjectiveKind& kind) 
   const Recipe& recipe = setting.recipe;
   if (kind.join != nullptr || (!is_over_vocabulary(kind.head) && !is_over_labels(kind.head)))
     fail(
-        "--teacher: {} has neither one model's scores over labels nor over a vocabulary, which could be "
+        "`teacher`: {} has neither one model's scores over labels nor over a vocabulary, which could be "
         "learned",
         kind.name);
-  PretrainedModel teacher = load_frozen(setting, kind, recipe.teacher, "--teacher");
+  PretrainedModel teacher = load_frozen(setting, kind, recipe.teacher, "`teacher`");
   const std::int64_t theirs = top_of(teacher.network()->spec()).width(), ours = top_of(setting.spec).width();
   if (recipe.hidden_weight > 0 && theirs != ours)
-    fail("--hidden-weight: expected a teacher whose hidden states are as wide as the student's, {}, found {}",
+    fail("`hidden_weight`: expected a teacher whose hidden states are as wide as the student's, {}, found {}",
          ours, theirs);
   return teacher;
 }
@@ -116,19 +116,19 @@ Distillation::Distillation(const Recipe& recipe, const ObjectiveKind& kind,
       hidden_weight_(recipe.hidden_weight) {
   const std::string source = recipe.teacher.string();
   if (!(soft_weight_ > 0) && !(hidden_weight_ > 0))
-    fail("--teacher: expected a --soft-weight or a --hidden-weight above 0");
+    fail("`teacher`: expected a `soft_weight` or a `hidden_weight` above 0");
   if (const std::optional<Labels> labels = objective_->labels()) {
     const auto ours = static_cast<std::int64_t>(labels->names.size());
     if (const std::int64_t theirs = labels_of(teacher_, ours); theirs != ours)
-      fail("--teacher {}: expected the {} labels of the data, found {}", source, ours, theirs);
+      fail("`teacher` {}: expected the {} labels of the data, found {}", source, ours, theirs);
   }
   const auto* stored = std::get_if<StoredScores>(&teacher_);
   if (stored == nullptr) return;
-  if (hidden_weight_ > 0) fail("--hidden-weight: expected a model as --teacher, found scores, {}", source);
+  if (hidden_weight_ > 0) fail("`hidden_weight`: expected a model as `teacher`, found scores, {}", source);
   if (!is_over_labels(kind.head) || kind.head == Head::token_classification)
-    fail("--teacher {}: scores of whole examples are of no use to {}; expected a model", source, kind.name);
+    fail("`teacher` {}: scores of whole examples are of no use to {}; expected a model", source, kind.name);
   if (stored->scores.size(0) != objective_->examples())
-    fail("--teacher {}: expected scores of the {} examples of the data, found {}", source,
+    fail("`teacher` {}: expected scores of the {} examples of the data, found {}", source,
          objective_->examples(), stored->scores.size(0));
 }
 
@@ -176,7 +176,7 @@ Tensor Distillation::soft_targets(Trainee& trainee, const Batch& batch, const Lo
                                   const Losses& taught) const {
   if (vocabulary_) {
     if (!student.hidden.defined() || student.hidden.size(0) != batch.token_labels.numel())
-      fail("--teacher: this objective does not show the hidden states of the tokens that it predicts");
+      fail("`teacher`: this objective does not show the hidden states of the tokens that it predicts");
     const Tensor rows = labelled_rows(batch.token_labels);
     Pass pass = Pass::inference();  // scores have no dropout
     const VocabularyScores ours =
@@ -197,7 +197,7 @@ Tensor Distillation::soft_targets(Trainee& trainee, const Batch& batch, const Lo
 
 Tensor Distillation::hidden_states(const Batch& batch, const Losses& student, const Losses& taught) const {
   if (!student.hidden.defined() || student.hidden.size(0) != hidden_rows(batch))
-    fail("--hidden-weight: this objective does not show the hidden states of all tokens");
+    fail("`hidden_weight`: this objective does not show the hidden states of all tokens");
   return cosine_distance(student.hidden, taught.hidden).sum;
 }
 

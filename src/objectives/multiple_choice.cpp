@@ -32,7 +32,7 @@ class ChoiceMeter : public Meter {
 }  // namespace
 
 MultipleChoice::MultipleChoice(const Setting& setting) {
-  if (setting.recipe.label_smoothing > 0) fail("--label-smoothing: not with --objective multiple-choice");
+  if (setting.recipe.label_smoothing > 0) fail("`label_smoothing`: not with `objective` multiple-choice");
   std::vector<std::string> first, second;
   for (const ChoiceQuestion& question : read_choices(setting.files, table_options(setting))) {
     const std::size_t begin = first.size();

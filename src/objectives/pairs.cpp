@@ -124,7 +124,7 @@ Pairs::Pairs(const Setting& setting)
          fmt::join(setting.files, ", "));
   if (setting.recipe.batch_size.value_or(0) == 1)
     fail(
-        "--batch-size 1: expected two pairs to a batch at least, since other pairs' texts are what a text is "
+        "`batch_size` 1: expected two pairs to a batch at least, since other pairs' texts are what a text is "
         "told from");
 }
 

@@ -16,9 +16,9 @@ PredictedSpans predicted_spans(const Recipe& recipe) {
   PredictedSpans spans;
   spans.rate = recipe.mask_rate.value_or(spans.rate);
   if (!(spans.rate > 0 && spans.rate < 1))
-    fail("--mask-rate {}: expected a number between 0 and 1", spans.rate);
+    fail("`mask_rate` {}: expected a number between 0 and 1", spans.rate);
   if (!(recipe.mean_span >= 1 && recipe.mean_span <= 1e6))
-    fail("--mean-span {}: expected 1 at least and a million at most", recipe.mean_span);
+    fail("`mean_span` {}: expected 1 at least and a million at most", recipe.mean_span);
   spans.longest = std::lround(2 * recipe.mean_span - 1);  // the mean of 1 to 5 is 3
   return spans;
 }

@@ -65,7 +65,7 @@ PreferenceLoss parse_preference_loss(std::string_view name) {
     if (each == name) return loss;
     names.push_back(each);
   }
-  fail("--loss-type {}: expected one of {}", name, fmt::join(names, ", "));
+  fail("`loss_type` {}: expected one of {}", name, fmt::join(names, ", "));
 }
 
 Preferences::Preferences(const Setting& setting)
@@ -73,13 +73,13 @@ Preferences::Preferences(const Setting& setting)
       beta_(setting.recipe.beta),
       smoothing_(setting.recipe.label_smoothing) {
   check_left_to_right(setting);
-  if (!(beta_ > 0)) fail("--beta {:g}: expected a number above 0", beta_);
+  if (!(beta_ > 0)) fail("`beta` {:g}: expected a number above 0", beta_);
   const bool smooths = loss_ == PreferenceLoss::sigmoid || loss_ == PreferenceLoss::robust;
   if (smoothing_ != 0 && !smooths)
-    fail("--label-smoothing: it has no effect with --loss-type {}; it is for sigmoid, robust",
+    fail("`label_smoothing`: it has no effect with `loss_type` {}; it is for sigmoid, robust",
          setting.recipe.loss_type);
   if (!(smoothing_ >= 0) || smoothing_ >= 0.5)
-    fail("--label-smoothing {:g}: expected the share of swapped pairs, from 0 to below 0.5", smoothing_);
+    fail("`label_smoothing` {:g}: expected the share of swapped pairs, from 0 to below 0.5", smoothing_);
   PreferenceTexts texts(setting);
   read_preferences(setting.files, [&](const Preference& row) { texts.add(row); });
   std::vector<TaughtTokens> all = taught_tokens(setting, texts.texts);
@@ -87,9 +87,9 @@ Preferences::Preferences(const Setting& setting)
     if (all[i].taught() > 0 && all[i + 1].taught() > 0)
       pairs_.push_back({std::move(all[i]), std::move(all[i + 1])});
   if (pairs_.empty())
-    fail("nothing is left to learn: no answer begins within the max length; expected a larger --max-length");
+    fail("nothing is left to learn: no answer begins within the max length; expected a larger `max_length`");
   if (const std::size_t lost = all.size() / 2 - pairs_.size(); lost > 0)
-    warn("left out {} pairs of which an answer is cut away", lost);
+    warn("left out {} pairs: each loses an answer at the max length", lost);
 }
 
 std::vector<Term> Preferences::terms() const {
@@ -149,7 +149,7 @@ Tensor reference_log_probabilities(const Trainee& trainee, const Batch& batch, c
   if (trainee.reference()) return answer_log_probabilities(trainee.reference()->network(), batch, reading);
   if (trainee.model().adapters().empty())
     fail(
-        "--reference: expected a model with which this one is compared, since it has no adapter to switch "
+        "`reference`: expected a model with which this one is compared, since it has no adapter to switch "
         "off");
   const AdapterScope none(reading, std::make_shared<const AdapterChoice>(AdapterChoice{.only = -1}));
   return answer_log_probabilities(trainee.network(), batch, reading);
@@ -197,7 +197,7 @@ namespace {
 void add_reference(Trainee& trainee, const Setting& setting) {
   const Recipe& r = setting.recipe;
   if (!r.reference.empty())
-    return trainee.set_reference(load_frozen(setting, kPreferences, r.reference, "--reference"));
+    return trainee.set_reference(load_frozen(setting, kPreferences, r.reference, "`reference`"));
   const bool adapts = r.lora > 0 || r.ia3 || r.prefix > 0 || r.prompt > 0;
   if (adapts && r.lora_init != "pissa" && r.lora_bias == "none" && r.modules_to_save.empty()) return;
   trainee.set_reference(PretrainedModel::load(

@@ -17,10 +17,10 @@ constexpr std::int64_t kLongest = 384;  // of a window, the default
 QuestionWindows read_windows(const Setting& setting) {
   if (!setting.spec.score_head || setting.spec.score_head->kind != ScoreKind::question_answering)
     fail(
-        "--objective question-answering: expected a model with a score of every token as start and as end; "
+        "`objective` question-answering: expected a model with a score of every token as start and as end; "
         "{} has none",
         setting.directory.path().string());
-  if (setting.recipe.label_smoothing > 0) fail("--label-smoothing: not with --objective question-answering");
+  if (setting.recipe.label_smoothing > 0) fail("`label_smoothing`: not with `objective` question-answering");
   const Tokenizer tokenizer = plain_tokenizer(setting);
   const std::filesystem::path& path = setting.directory.path();
   WindowOptions options;

@@ -67,7 +67,7 @@ Replaced replace_tokens(const Batch& batch, const Tensor& drawn) {
 ReplacedTokens::ReplacedTokens(const Setting& setting)
     : MaskedLanguageModel(setting, generator_masking(setting.recipe)),
       weight_(setting.recipe.discriminator_weight) {
-  if (weight_ <= 0) fail("--discriminator-weight: expected a number above 0, found {}", weight_);
+  if (weight_ <= 0) fail("`discriminator_weight`: expected a number above 0, found {}", weight_);
 }
 
 Batch ReplacedTokens::collate(std::span<const std::int64_t> examples, const Draws& draws) const {
@@ -97,15 +97,15 @@ void check_vocabularies(const Trainee& trainee, const PretrainedModel& generator
   const StackSpec& ours = trainee.network()->encoder->spec();
   const Transformer network = generator.network();
   if (!network->encoder || network->encoder->spec().layers.front().self_attention.causal)
-    fail("--generator {}: expected an encoder that predicts hidden tokens", directory);
+    fail("`generator` {}: expected an encoder that predicts hidden tokens", directory);
   const EmbeddingSpec& theirs = network->encoder->spec().embeddings;
   if (theirs.vocabulary != ours.embeddings.vocabulary)
-    fail("--generator {}: expected the model's vocabulary of {}, found {}", directory,
+    fail("`generator` {}: expected the model's vocabulary of {}, found {}", directory,
          ours.embeddings.vocabulary, theirs.vocabulary);
   const std::int64_t longest =
       std::min(max_positions(ours.embeddings), wanted_length(recipe) > 0 ? wanted_length(recipe) : 512);
   if (max_positions(theirs) < longest)
-    fail("--generator {}: it reads {} tokens at most and the texts may have {}; say --max-length {}",
+    fail("`generator` {}: it reads {} tokens at most and the texts may have {}; say `max_length` {}",
          directory, max_positions(theirs), longest, max_positions(theirs));
 }
 
@@ -134,7 +134,7 @@ void add_generator(Trainee& trainee, const Setting& setting) {
 
 const ObjectiveKind kReplacedTokens = {
     .name = "replaced-tokens",
-    .summary = "which tokens of a text a generator has replaced (ELECTRA); with --generator",
+    .summary = "which tokens of a text another model, the generator, has replaced (ELECTRA)",
     .head = Head::replaced_tokens,
     .make = [](const Setting& setting) -> std::unique_ptr<Objective> {
       return std::make_unique<ReplacedTokens>(setting);

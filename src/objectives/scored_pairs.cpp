@@ -24,7 +24,7 @@ ScoreRange usual_range(double lowest, double highest, const std::string& files) 
   fail(
       "{}: expected scores from -1 to 1, or from 0 to at most 5, 10 or 100, found {} to {}; say which of "
       "them "
-      "stand for cosines of 0 and 1: --score-range MIN,MAX",
+      "stand for cosines of 0 and 1: `score_range` MIN,MAX",
       files, lowest, highest);
 }
 
@@ -33,22 +33,22 @@ ScoreRange range_of(const Setting& setting, const std::vector<TextPair>& rows) {
   const auto [low, high] = std::ranges::minmax(rows, {}, &TextPair::score);
   const auto& given = setting.recipe.score_range;
   if (given && !(given->first < given->second))
-    fail("--score-range {},{}: expected a number and a larger one", given->first, given->second);
+    fail("`score_range` {},{}: expected a number and a larger one", given->first, given->second);
   const ScoreRange range = given                 ? *given
                            : setting.score_range ? *setting.score_range
                                                  : usual_range(low.score, high.score, files);
   const double lowest = range == kCosines ? -1 : range.first;
   if (low.score < lowest || high.score > range.second)
     fail("{}: expected scores from {} to {}{}, found {}", files, lowest, range.second,
-         given                 ? " (--score-range)"
-         : setting.score_range ? ", as in training; --score-range says others"
+         given                 ? " (`score_range`)"
+         : setting.score_range ? ", as in training; `score_range` says others"
                                : "",
          low.score < lowest ? low.score : high.score);
   if (range == kCosines)
     inform("{}: scores from {} to {} are taken as cosines", files, low.score, high.score);
   else
     inform("{}: scores from {} to {} become cosines from 0 to 1{}", files, range.first, range.second,
-           given ? "" : "; --score-range says other ends");
+           given ? "" : "; `score_range` says other ends");
   return range;
 }
 

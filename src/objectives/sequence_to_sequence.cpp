@@ -106,7 +106,7 @@ namespace {
 std::unique_ptr<Objective> make_sequence_to_sequence(const Setting& setting) {
   const std::vector<std::string>& files = setting.files;
   if (files.size() != 2)
-    fail("--objective sequence-to-sequence: expected two files, source and target, found {}", files.size());
+    fail("`objective` sequence-to-sequence: expected two files, source and target, found {}", files.size());
   const std::vector<std::string> sources = read_lines(files[0]), targets = read_lines(files[1]);
   if (sources.size() != targets.size())
     fail("{} has {} lines and {} has {}: line n of one must belong to line n of the other", files[0],

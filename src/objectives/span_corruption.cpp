@@ -13,8 +13,8 @@ namespace {
 SpanRates span_rates(const Recipe& recipe) {
   const SpanRates rates{recipe.mask_rate.value_or(0.15), recipe.mean_span};
   if (!(rates.rate > 0 && rates.rate < 1))
-    fail("--mask-rate {}: expected a number between 0 and 1", rates.rate);
-  if (!(rates.mean_span >= 1)) fail("--mean-span {}: expected 1 at least", rates.mean_span);
+    fail("`mask_rate` {}: expected a number between 0 and 1", rates.rate);
+  if (!(rates.mean_span >= 1)) fail("`mean_span` {}: expected 1 at least", rates.mean_span);
   return rates;
 }
 
@@ -37,7 +37,7 @@ std::int64_t longest_block(const SpanRates& rates, std::int64_t longest, std::in
     return rates.input(length) + specials <= longest && rates.target(length) + specials <= longest_target;
   };
   if (!fits(2))
-    fail("--max-length {}: expected room for a token, a sentinel and {} special tokens", longest, specials);
+    fail("`max_length` {}: expected room for a token, a sentinel and {} special tokens", longest, specials);
   std::int64_t length = 2;
   while (fits(length + 1)) ++length;
   return length;
@@ -91,7 +91,7 @@ SpanCorruption::SpanCorruption(const Setting& setting)
     fail(
         "{} spans of {} tokens are hidden, and the tokenizer has {} tokens <extra_id_0>, <extra_id_1> ... "
         "for them; a "
-        "smaller --max-length or --mask-rate or a larger --mean-span helps",
+        "smaller `max_length` or `mask_rate` or a larger `mean_span` helps",
         rates_.spans(longest), longest, sentinels_.size());
   blocks_ = pack_rows(rows_, longest);
   std::erase_if(blocks_, [](const auto& block) { return block.second - block.first < 2; });

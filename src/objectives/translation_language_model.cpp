@@ -19,7 +19,7 @@ TranslationLanguageModel::TranslationLanguageModel(const Setting& setting)
   specials_ = languages_.empty() ? frame_.pair_specials() : 2 * frame_.specials();
   const std::vector<std::string>& files = setting.files;
   if (files.size() != 2)
-    fail("--objective translation-lm: expected two files, a sentence a line and its translation, found {}",
+    fail("`objective` translation-lm: expected two files, a sentence a line and its translation, found {}",
          files.size());
   const std::vector<std::string> first = read_lines(files[0]), second = read_lines(files[1]);
   if (first.size() != second.size())

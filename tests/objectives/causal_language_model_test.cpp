@@ -134,7 +134,7 @@ TEST(CausalLanguageModel, ReportsMissingMemories) {
   EXPECT_TRUE(contains(error_of([&] { read({4}); }), "memory.0: expected what the batch before has left"));
   read({0, 10});
   read({1});
-  EXPECT_TRUE(contains(error_of([&] { read({2, 12}); }), "resume with the --batch-tokens and --batch-size"));
+  EXPECT_TRUE(contains(error_of([&] { read({2, 12}); }), "resume with the `batch_tokens` and `batch_size`"));
 }
 
 TEST(CausalLanguageModel, AResumedRunRemembers) {

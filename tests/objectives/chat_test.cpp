@@ -73,7 +73,7 @@ TEST(Chat, LongConversationsLoseTheirEnd) {
   const Batch batch = batch_of(chat);
   EXPECT_EQ(setting.words(ids_of(batch.token_labels, batch.tokens.offsets, 0)), "- - - - w3 end - -");
   setting.recipe.max_length = 4;
-  EXPECT_TRUE(contains(error_of([&] { Chat(setting.setting()); }), "expected a larger --max-length"));
+  EXPECT_TRUE(contains(error_of([&] { Chat(setting.setting()); }), "expected a larger `max_length`"));
 }
 
 TEST(Chat, ConversationsOfABatchDoNotSeeEachOther) {

@@ -229,13 +229,13 @@ TEST(Denoising, RefusesImpossibleOptions) {
   SmallSetting other = bart();
   other.write("train.txt", 300, 7, 40);
   other.recipe.infilling = "words";
-  EXPECT_TRUE(contains(error(other), "--infilling words: expected spans or tokens"));
+  EXPECT_TRUE(contains(error(other), "`infilling` words: expected spans or tokens"));
   other.recipe.infilling = "spans";
   other.recipe.rotate = std::nan("");
-  EXPECT_TRUE(contains(error(other), "--rotate nan: expected a number from 0 to 1"));
+  EXPECT_TRUE(contains(error(other), "`rotate` nan: expected a number from 0 to 1"));
   other.recipe.rotate = 0;
   other.recipe.mean_span = 0;
-  EXPECT_TRUE(contains(error(other), "--mean-span 0: expected 1 at least"));
+  EXPECT_TRUE(contains(error(other), "`mean_span` 0: expected 1 at least"));
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ TEST(Distillation, TheTermsAreWeighedAsTheRecipeSays) {
   setting.recipe.hidden_weight = 2;
   EXPECT_EQ(setting.make().terms().back().name, "hidden_states");
   setting.recipe.soft_weight = setting.recipe.hidden_weight = 0;
-  EXPECT_TRUE(contains(error_of([&] { setting.make(); }), "--soft-weight"));
+  EXPECT_TRUE(contains(error_of([&] { setting.make(); }), "`soft_weight`"));
 }
 
 // A network agrees with itself: the loss has no gradient.
@@ -155,7 +155,7 @@ TEST(Distillation, WhatDoesNotFitIsRefused) {
   StudentSetting wide(kMaskedLanguageModel, kDocuments, {{"hidden_size", 64}});
   wide.make();
   wide.recipe.hidden_weight = 1;
-  EXPECT_TRUE(contains(error_of([&] { wide.make(); }), "--hidden-weight"));
+  EXPECT_TRUE(contains(error_of([&] { wide.make(); }), "`hidden_weight`"));
 
   StudentSetting words(kMaskedLanguageModel, kDocuments);
   Json tokenizer = letter_tokenizer();
@@ -164,7 +164,7 @@ TEST(Distillation, WhatDoesNotFitIsRefused) {
   words.directory.file("teacher/tokenizer.json", tokenizer.dump());
   EXPECT_TRUE(contains(error_of([&] { words.make(); }), "expected the model's tokens, found \"b\""));
 
-  EXPECT_TRUE(contains(error_of([&] { load_teacher(words.setting(), kPairs); }), "--teacher: pairs"));
+  EXPECT_TRUE(contains(error_of([&] { load_teacher(words.setting(), kPairs); }), "`teacher`: pairs"));
 }
 
 // A DistilBERT has no token types, but its teacher needs to know which text is the second.

@@ -92,7 +92,7 @@ TEST(Pairs, EveryWidthHasItsOwnLossAndMetrics) {
   EXPECT_EQ(pairs.collate(std::vector<std::int64_t>{0, 2}, {}).counts, (std::vector<std::int64_t>{2, 2, 2}));
   for (const std::int64_t width : {std::int64_t{0}, whole + 1}) {
     setting.recipe.matryoshka = {width};
-    EXPECT_TRUE(contains(error_of([&] { Pairs(setting.setting()); }), "--matryoshka"));
+    EXPECT_TRUE(contains(error_of([&] { Pairs(setting.setting()); }), "`matryoshka`"));
   }
 }
 
@@ -169,13 +169,13 @@ TEST(ScoredPairs, OtherScoresAreDividedByTheEndOfTheirScale) {
 
 TEST(ScoredPairs, ScoresOfAnotherRangeAreRefused) {
   EXPECT_TRUE(contains(error_of([] { cosines_of("5 -1"); }), "found -1 to 5; say which of them stand for"));
-  EXPECT_TRUE(contains(error_of([] { cosines_of("1 101"); }), "--score-range MIN,MAX"));
+  EXPECT_TRUE(contains(error_of([] { cosines_of("1 101"); }), "`score_range` MIN,MAX"));
   EXPECT_TRUE(contains(error_of([] { cosines_of("1 7", {}, std::pair(0.0, 5.0)); }),
-                       "expected scores from 0 to 5, as in training; --score-range says others, found 7"));
+                       "expected scores from 0 to 5, as in training; `score_range` says others, found 7"));
   Recipe recipe;
   recipe.score_range = {0, 4};
   EXPECT_TRUE(contains(error_of([&] { cosines_of("1 5", recipe); }),
-                       "expected scores from 0 to 4 (--score-range), found 5"));
+                       "expected scores from 0 to 4 (`score_range`), found 5"));
   recipe.score_range = {4, 4};
   EXPECT_TRUE(contains(error_of([&] { cosines_of("1 5", recipe); }), "expected a number and a larger one"));
 }

@@ -164,7 +164,7 @@ TEST_F(ReplacedTokensRun, ResumedEndsAsIfItHadNeverStopped) {
 TEST_F(ReplacedTokensRun, AGeneratorThatDoesNotFitIsAnError) {
   recipe_.output = directory_.path() / "out";
   recipe_.generator.clear();
-  EXPECT_TRUE(contains(error_of([&] { train(recipe_); }), "--generator"));
+  EXPECT_TRUE(contains(error_of([&] { train(recipe_); }), "`generator`"));
   Json other = kSmall;
   other["vocab_size"] = kVocabulary + 1;
   recipe_.generator = write_letter_model(directory_, "larger", "electra", other, "tiny-generator");
@@ -172,7 +172,7 @@ TEST_F(ReplacedTokensRun, AGeneratorThatDoesNotFitIsAnError) {
   other = kSmall;
   other["max_position_embeddings"] = 8;
   recipe_.generator = write_letter_model(directory_, "shorter", "electra", other, "tiny-generator");
-  EXPECT_TRUE(contains(error_of([&] { train(recipe_); }), "--max-length"));
+  EXPECT_TRUE(contains(error_of([&] { train(recipe_); }), "`max_length`"));
   recipe_.generator = write_letter_model(directory_, "bert", "bert");
   recipe_.model = recipe_.generator;
   EXPECT_TRUE(contains(error_of([&] { train(recipe_); }), "detects replaced tokens"));

@@ -120,13 +120,13 @@ TEST(SpanCorruption, RefusesImpossibleOptions) {
   t.recipe.max_length = 3;
   SpanCorruption{t.setting()};
   t.recipe.max_length = 2;
-  EXPECT_TRUE(contains(error(t), "--max-length 2: expected room"));
+  EXPECT_TRUE(contains(error(t), "`max_length` 2: expected room"));
   t.recipe.max_length = 64;
   t.recipe.mean_span = 0.5;
-  EXPECT_TRUE(contains(error(t), "--mean-span 0.5: expected 1 at least"));
+  EXPECT_TRUE(contains(error(t), "`mean_span` 0.5: expected 1 at least"));
   t.recipe.mean_span = 3;
   t.recipe.mask_rate = 1;
-  EXPECT_TRUE(contains(error(t), "--mask-rate 1: expected a number between 0 and 1"));
+  EXPECT_TRUE(contains(error(t), "`mask_rate` 1: expected a number between 0 and 1"));
   SmallSetting words = t5(5);
   words.write("train.txt", 5, 1, 1);
   words.recipe.max_length = 8;

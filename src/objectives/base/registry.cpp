@@ -44,7 +44,7 @@ const ObjectiveKind& find_objective(std::string_view name) {
     if (kind->name == name) return *kind;
     names.push_back(kind->name);
   }
-  fail("--objective {}: expected one of {}", name, fmt::join(names, ", "));
+  fail("`objective` {}: expected one of {}", name, fmt::join(names, ", "));
 }
 
 TableOptions table_options(const Setting& setting) {

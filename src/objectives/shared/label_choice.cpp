@@ -34,15 +34,15 @@ void say_kept(const Setting& setting, const Labels& of_head, const Labels& kept,
   if (of_head.names != kept.names)
     inform(
         "{}: its head goes on learning; its labels had no names and now are the data's, in this order: {} "
-        "(--fresh-head makes a new head)",
+        "(`fresh_head` makes a new head)",
         model, listed(kept.names));
   else if (!of_data.empty() && !has(kept.names, of_data.front()))
     inform(
         "{}: its head goes on learning; the data's labels {} are the ids of its own: {} "
-        "(--fresh-head makes a new head)",
+        "(`fresh_head` makes a new head)",
         model, listed(of_data), listed(kept.names));
   else
-    inform("{}: its head goes on learning, with its labels: {} (--fresh-head makes a new head)", model,
+    inform("{}: its head goes on learning, with its labels: {} (`fresh_head` makes a new head)", model,
            listed(kept.names));
 }
 
@@ -90,7 +90,7 @@ Labels choose_labels(const Setting& setting, const std::vector<std::string>& of_
     warn(
         "{}: a new head replaces the trained one, {}. With the model's labels in the data its head would "
         "stay; "
-        "--fresh-head makes a new one in any case",
+        "`fresh_head` makes a new one in any case",
         setting.directory.path().string(),
         has_learned(*head, problem) ? fmt::format("whose labels are {}: they lack {}, which the data has",
                                                   listed(head->names), listed(unknown_to(*head, of_data)))
@@ -108,7 +108,7 @@ Labels choose_numbers(const Setting& setting, std::size_t count, ProblemType pro
     }
     warn(
         "{}: a new head replaces the trained one, which has {} {}, and the data has {} numbers to a text. "
-        "--fresh-head makes a new one in any case",
+        "`fresh_head` makes a new one in any case",
         setting.directory.path().string(), head->names.size(),
         head->problem == ProblemType::regression ? "numbers" : "labels", count);
   }

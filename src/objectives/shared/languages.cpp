@@ -31,20 +31,20 @@ std::optional<std::int64_t> find_number(const std::string& text, std::int64_t co
 std::vector<std::int64_t> file_languages(const Setting& setting) {
   const StackSpec& stack = setting.spec.encoder ? *setting.spec.encoder : *setting.spec.decoder;
   const std::int64_t count = stack.embeddings.languages;
-  const std::vector<std::string>& said = setting.recipe.languages;
+  const std::vector<std::string>& given = setting.recipe.languages;
   if (count == 0) {
-    if (!said.empty())
-      fail("--languages: {} has no vectors for languages; leave them out", setting.directory.path().string());
+    if (!given.empty())
+      fail("`languages`: {} has no vectors for languages; leave them out", setting.directory.path().string());
     return {};
   }
-  if (said.size() > 1 && said.size() != setting.files.size())
-    fail("--languages: expected one of all files or one for each of {}, found {}", setting.files.size(),
-         said.size());
+  if (given.size() > 1 && given.size() != setting.files.size())
+    fail("`languages`: expected one of all files or one for each of {}, found {}", setting.files.size(),
+         given.size());
   const auto names = read_names(setting.directory.config(), count);
   std::vector<std::int64_t> languages;
   for (std::size_t i = 0; i < setting.files.size(); ++i) {
     const std::string ending = std::filesystem::path(setting.files[i]).extension().string();
-    const std::string name = !said.empty()    ? said[said.size() == 1 ? 0 : i]
+    const std::string name = !given.empty()   ? given[given.size() == 1 ? 0 : i]
                              : ending.empty() ? ""
                                               : ending.substr(1);
     const auto named = std::ranges::find(names, name, [](const auto& each) { return each.first; });
@@ -54,7 +54,7 @@ std::vector<std::int64_t> file_languages(const Setting& setting) {
       std::vector<std::string> known;
       for (const auto& each : names) known.push_back(each.first);
       if (known.empty()) known.push_back(fmt::format("0 to {}, for config.json has no lang2id", count - 1));
-      fail("{}: \"{}\" is none of the model's languages; say --languages with one for each file ({})",
+      fail("{}: \"{}\" is none of the model's languages; say `languages` with one for each file ({})",
            setting.files[i], name, fmt::join(known, ", "));
     }
     languages.push_back(*number);

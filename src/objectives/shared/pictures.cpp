@@ -34,7 +34,7 @@ Pictures::Pictures(const Setting& setting)
   }
   if (places_.empty()) fail("{}: expected pictures, found none", fmt::join(setting.files, ", "));
   if (shift_ < 0 || shift_ >= std::min(spec_.height, spec_.width))
-    fail("--augment-shift {}: expected at most {} pixels for pictures of {} x {}", shift_,
+    fail("`augment_shift` {}: expected at most {} pixels for pictures of {} x {}", shift_,
          std::min(spec_.height, spec_.width) - 1, spec_.width, spec_.height);
   prepare(setting.files);
 }

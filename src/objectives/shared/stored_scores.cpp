@@ -33,9 +33,8 @@ StoredScores StoredScores::read(const std::filesystem::path& path) {
   if (names == metadata.end() || scores == tensors.end() || scores->second.dim() != 2 ||
       !scores->second.is_floating_point())
     fail(
-        "{}: expected \"scores\" [examples, labels] and the metadata \"labels\"; attend evaluate "
-        "--save-scores "
-        "writes such a file",
+        "{}: expected \"scores\" [examples, labels] and the metadata \"labels\"; an evaluation "
+        "with `save_scores` writes such a file",
         path.string());
   StoredScores stored;
   const Json list = parse_json(names->second, path.string() + ": labels");
@@ -65,7 +64,7 @@ void StoredScores::write(const std::filesystem::path& path) const {
 void ScoreCollector::add(const Batch& batch, const Tensor& scores) {
   const auto rows = static_cast<std::int64_t>(batch.examples.size());
   if (!scores.defined() || scores.dim() != 2 || scores.size(0) != rows)
-    fail("--save-scores: expected an objective with scores over labels for each example");
+    fail("`save_scores`: expected an objective with scores over labels for each example");
   if (!scores_.defined()) scores_ = ops::zeros({examples_, scores.size(1)});
   scores_.index_copy_(0, ops::tensor(batch.examples), scores.detach().to(kFloat));
 }

@@ -18,7 +18,7 @@ std::string written(const ChatTemplate& chat_template, std::span<const ChatMessa
 
 constexpr const char* kOtherwise =
     "the chat template writes the text before it otherwise when it follows, so where it begins is unknown; "
-    "expected a template with {% generation %} marks (--template), or one that only appends";
+    "expected a template with {% generation %} marks (`template`), or one that only appends";
 
 }  // namespace
 
@@ -50,7 +50,7 @@ TaughtText assistant_words(const ChatTemplate& chat_template, const TaughtConver
     if (!result.text.starts_with(through))
       fail(
           "message {}: the chat template writes it otherwise when more messages follow, so it is unknown "
-          "where it ends; expected a template with {{% generation %}} marks (--template), or conversations "
+          "where it ends; expected a template with {{% generation %}} marks (`template`), or conversations "
           "that end there",
           i + 1);
     if (through.size() > before.size()) result.parts.emplace_back(before.size(), through.size());
@@ -136,7 +136,7 @@ std::vector<TaughtTokens> taught_tokens(const Setting& setting, std::span<const 
     }
   }
   if (cut > 0)
-    warn("{} of {} texts have more than {} tokens and lose their end; --max-length is the limit", cut,
+    warn("{} of {} texts have more than {} tokens and lose their end; `max_length` is the limit", cut,
          texts.size(), longest);
   return all;
 }

@@ -23,8 +23,8 @@ std::vector<Tensor> recall(const Trainee& trainee, const StackSpec& stack, std::
     const Tensor& memory = found->second;
     if (memory.dim() != 3 || memory.size(0) < texts || memory.size(2) != stack.width())
       fail(
-          "{}: expected memories of {} texts, {} wide, found [{}]; resume with the --batch-tokens and "
-          "--batch-size that the "
+          "{}: expected memories of {} texts, {} wide, found [{}]; resume with the `batch_tokens` and "
+          "`batch_size` that the "
           "run began with",
           memory_name(i), texts, stack.width(), fmt::join(memory.sizes(), ", "));
     past.push_back(memory.narrow(0, 0, texts));

@@ -14,7 +14,7 @@ std::vector<std::int64_t> read_widths(const Setting& setting) {
   std::vector<std::int64_t> widths = setting.recipe.matryoshka;
   for (const std::int64_t width : widths)
     if (width < 1 || width > whole)
-      fail("--matryoshka {}: expected widths from 1 to {}, which is that of the model's vectors", width,
+      fail("`matryoshka` {}: expected widths from 1 to {}, which is that of the model's vectors", width,
            whole);
   widths.push_back(whole);
   std::ranges::sort(widths, std::greater<>());

@@ -36,8 +36,8 @@ constexpr Special kSpecials[] = {{"mask_token", {"[MASK]", "<mask>"}},
 
 std::optional<TokenId> special_token(const Tokenizer& tokenizer, const std::filesystem::path& directory,
                                      std::string_view role) {
-  const std::string said = TokenizerConfig(directory).token(role, "");
-  if (!said.empty()) return tokenizer.token_to_id(said);
+  const std::string named = TokenizerConfig(directory).token(role, "");
+  if (!named.empty()) return tokenizer.token_to_id(named);
   for (const Special& special : kSpecials)
     if (special.role == role)
       for (const std::string_view usual : special.usual) {
@@ -85,7 +85,7 @@ Padding default_padding(const Tokenizer& tokenizer, const std::filesystem::path&
   padding.left = is_left(config, "padding_side", in(left, config.family()) ? "left" : "right");
   if (config.family() == "XLNet" || config.family() == "xlnet") padding.type_id = 3;
   const std::optional<TokenId> id = special_token(tokenizer, directory, "pad_token");
-  if (!id) fail("--padding: the tokenizer has no padding token");
+  if (!id) fail("`padding`: the tokenizer has no padding token");
   padding.id = *id;
   padding.token = *tokenizer.id_to_token(*id);
   return padding;
