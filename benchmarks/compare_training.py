@@ -5,8 +5,8 @@
 
 Both train the same models, fresh ones of usual shapes, on the same texts with the same optimizer and dropout. They
 take turns, each time in a new process whose peak of resident memory counts. PyTorch runs transformers in a plain
-loop: eager, padded as transformers' collators do, in bfloat16 under autocast. What counts are real tokens: padding
-is work that nobody asked for. Needs the packages of tests/oracle/requirements.txt.
+loop: eager, padded as transformers' collators do, in bfloat16 under autocast. Only real tokens count:
+padding is no useful work. Needs the packages of tests/oracle/requirements.txt.
 """
 
 import argparse
@@ -108,7 +108,7 @@ def make_model(case: Case, folder: Path, attend: str) -> Path:
 
 
 def make_texts(model: Path, lengths: list[int], seed: int) -> list[str]:
-    """Texts of words of which each is one token."""
+    """Texts of words that are one token each."""
     from transformers import AutoTokenizer
 
     vocabulary = sorted(AutoTokenizer.from_pretrained(model).get_vocab())

@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
     }
     return 0;
   } catch (const attend::Error& error) {
-    // Who has to change something: whoever wrote the ids, the model's files, or this program.
+    // The kind of the error says what must change: the ids, the model's files, or this program.
     const bool input = error.kind() == attend::ErrorKind::input;
     std::cerr << "forward: " << (input ? "these ids: " : "") << error.what() << "\n";
     return 1;

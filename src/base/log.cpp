@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include "base/progress.h"
+#include "base/standard_error.h"
 
 #include <memory>
 #include <mutex>

@@ -42,20 +42,20 @@ void info(const AdapterArguments& a) {
   for (const std::string& directory : a.adapters) {
     const Adapter adapter((std::filesystem::path(directory)));
     const Fields& fields = adapter.config().fields();
-    Json said = {{"adapter", directory},
-                 {"kind", fields.text({"peft_type"})},
-                 {"base", fields.json().value("base_model_name_or_path", Json())},
-                 {"task", fields.json().value("task_type", Json())},
-                 {"numbers", adapter.size()}};
+    Json facts = {{"adapter", directory},
+                  {"kind", fields.text({"peft_type"})},
+                  {"base", fields.json().value("base_model_name_or_path", Json())},
+                  {"task", fields.json().value("task_type", Json())},
+                  {"numbers", adapter.size()}};
     for (const char* name :
          {"r", "lora_alpha", "use_rslora", "use_dora", "lora_bias", "bias", "target_modules",
           "feedforward_modules", "num_virtual_tokens", "modules_to_save"})
-      if (fields.json().contains(name)) said[name] = fields.json()[name];
+      if (fields.json().contains(name)) facts[name] = fields.json()[name];
     if (a.json) {
-      std::cout << said.dump() << "\n";
+      std::cout << facts.dump() << "\n";
       continue;
     }
-    for (const auto& [name, value] : said.items())
+    for (const auto& [name, value] : facts.items())
       std::cout << fmt::format("{:<20} {}\n", name,
                                value.is_string() ? value.get<std::string>() : value.dump());
   }

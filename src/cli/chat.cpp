@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "cli/options/chat_input.h"
+#include "cli/options/flag_names.h"
 #include "cli/options/generation_options.h"
 #include "cli/options/model_option.h"
 #include "cli/options/text_lines.h"
@@ -76,7 +77,7 @@ class Chat {
       try {
         if (!say(*entry)) break;
       } catch (const Error& error) {
-        std::fprintf(stderr, "attend: error: %s\n", error.what());
+        std::fprintf(stderr, "attend: error: %s\n", with_flags(error.what()).c_str());
         failed = true;
       }
     }

@@ -1,6 +1,7 @@
 #include <attend/tokenizer.h>
 
 #include "base/error.h"
+#include "cli/options/bad_inputs.h"
 #include "cli/options/text_lines.h"
 #include "cli/options/verb.h"
 #include "formats/json/json.h"
@@ -75,7 +76,7 @@ int detokenize(int argc, char** argv) {
     } catch (const Error& error) {
       if (!json) throw;
       ++bad;
-      print_line(Json{{"error", error.what()}}.dump(-1, ' ', false, Json::error_handler_t::replace));
+      print_line(error_json(error.what()).dump());
     }
   });
   fail_for(bad, count);

@@ -1,6 +1,5 @@
 // attend VERB ...: finds the verb, and turns errors into one line and an exit status (0: done, 1: the work
 // failed, 2: a wrong call).
-#include <attend/log.h>
 #include <attend/version.h>
 
 #include "base/error.h"

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/text_lines.h"
+#include "cli/options/bad_inputs.h"
 #include "cli/options/text_lines.h"
 #include "cli/options/verb.h"
 #include "formats/json/json.h"
@@ -101,7 +102,7 @@ Json to_json(const Encoding& encoding) {
 }
 
 std::string error_line(const std::string& message) {
-  return Json{{"error", message}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return error_json(message).dump();
 }
 
 struct Input {

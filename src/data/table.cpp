@@ -91,7 +91,7 @@ std::string say_columns(const ColumnPlaces& places) {
 std::string columns_text(const ColumnPlaces& places) {
   std::vector<std::string> parts;
   for (const auto& [role, column] : places.roles)
-    parts.push_back(fmt::format("--column {}={}", role, column + 1));
+    parts.push_back(fmt::format("`column` {}={}", role, column + 1));
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
@@ -119,7 +119,7 @@ ColumnPlaces places_under(const std::vector<Record>& rows, const std::string& pl
     return places_by_name({rows.front(), place, true, has_flags}, reading.columns, reading.layout);
   } catch (const Error& error) {
     if (header != TableHeader::guessed) throw;
-    fail("{} (if this line is a row and no header: --no-header)", error.what());
+    fail("{} (if this line is a row and not a header: `header` false)", error.what());
   }
 }
 
@@ -135,7 +135,7 @@ void read_records(const std::string& file, TableFormat format, const TableReadin
   if (header == TableHeader::no) {
     places = places_by_order(usual_width(rows), reading.columns, reading.layout, file);
     reading.bad.advise(
-        fmt::format("the columns were taken as {}; if they are others, say which is which (--column)",
+        fmt::format("the columns were taken as {}; if they are others, say which is which (`column`)",
                     columns_text(places)));
   } else {
     reader.next();

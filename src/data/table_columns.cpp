@@ -55,7 +55,7 @@ std::optional<std::size_t> find(const Names& names, std::string_view name) {
 
 std::string how_to(const Names& roles) {
   Names parts;
-  for (const std::string& role : roles) parts.push_back(fmt::format("--column {}=COLUMN", role));
+  for (const std::string& role : roles) parts.push_back(fmt::format("`column` {}=COLUMN", role));
   return fmt::format("say which is which: {}", fmt::join(parts, " "));
 }
 
@@ -170,14 +170,14 @@ Columns parse_columns(std::string_view text) {
     text.remove_prefix(std::min(text.size(), part.size() + 1));
     const std::size_t equals = part.find('=');
     if (equals == part.npos || equals == 0 || equals + 1 == part.size())
-      fail("--column: expected ROLE=COLUMN, such as text=sentence or text=1, found '{}'", part);
+      fail("`column`: expected ROLE=COLUMN, such as text=sentence or text=1, found '{}'", part);
     const std::string role(part.substr(0, equals));
     if (!kNames.contains(role)) {
       Names known;
       for (const auto& [name, _] : kNames) known.push_back(name);
-      fail("--column: there is no role '{}'; these are: {}", role, fmt::join(known, ", "));
+      fail("`column`: there is no role '{}'; these are: {}", role, fmt::join(known, ", "));
     }
-    if (!columns.emplace(role, part.substr(equals + 1)).second) fail("--column: '{}' is given twice", role);
+    if (!columns.emplace(role, part.substr(equals + 1)).second) fail("`column`: '{}' is given twice", role);
   }
   return columns;
 }
@@ -236,10 +236,10 @@ Columns columns_for(Columns columns, const TableLayout& layout) {
   for (auto& [role, column] : columns) {
     const std::string& name = is_label_role(role) && own != roles.end() ? *own : role;
     if (!find(roles, name))
-      fail("--column: expected roles among {}, found '{}', which this task does not read",
+      fail("`column`: expected roles among {}, found '{}', which this task does not read",
            fmt::join(roles, ", "), role);
     if (!result.emplace(name, std::move(column)).second)
-      fail("--column: label, labels and score are the same here; give one of them");
+      fail("`column`: label, labels and score are the same here; give one of them");
   }
   return result;
 }

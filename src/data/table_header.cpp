@@ -102,7 +102,7 @@ TableHeader find_header(const std::vector<Record>& rows, const TableOptions& opt
   for (const auto& [role, column] : columns) {
     if (column_number(column)) continue;
     if (options.header == false)
-      fail("--no-header: expected the numbers of columns, found {}={}", role, column);
+      fail("`header` false: expected the numbers of columns, found {}={}", role, column);
     return TableHeader::yes;
   }
   if (options.header) return *options.header ? TableHeader::yes : TableHeader::no;

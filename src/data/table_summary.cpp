@@ -43,7 +43,7 @@ void TableSummary::describe(const ColumnPlaces& places, const std::vector<std::s
   has_header_ = header != TableHeader::no;
   ends_ = header == TableHeader::no ? "; header: no"
           : header == TableHeader::guessed
-              ? "; header: yes, by the look of line 1 (--no-header if it is a row)"
+              ? "; header: yes, by the look of line 1 (`header` false if it is a row)"
               : "; header: yes";
   if (separator == ';') ends_ += "; separated by semicolons";
 }
@@ -112,7 +112,7 @@ void TableSummary::report() const {
   if (rows_ == 0) return;  // the reader of the table reports it
   inform("{}: {}{}; {} row{}{}", file_, columns_, labels(), rows_, rows_ == 1 ? "" : "s", ends_);
   if (first_stands_out())
-    warn("{}: the label \"{}\" stands in line 1 alone; if that line names the columns, say --header", file_,
+    warn("{}: the label \"{}\" is only in line 1; if that line names the columns, set `header`", file_,
          first_label_);
 }
 

@@ -84,7 +84,7 @@ Ablation ablate(const ModelPath& path, const AblationOptions& options) {
     result.value = find_score(whole, telling);
   }
   const std::vector<Place> places = places_of(network, options.layers);
-  if (places.empty()) fail("--ablate: the model has none of these layers");
+  if (places.empty()) fail("ablation: the model has none of these layers");
   std::uint64_t heads = 0, done = 0;
   for (const Place& place : places) heads += static_cast<std::uint64_t>(place.spec->heads);
   Progress progress("measuring without", heads, "heads");

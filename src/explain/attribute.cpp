@@ -82,7 +82,7 @@ class Attributor {
           "{}: attributions are towards a label of a text or picture (...ForSequenceClassification, "
           "...ForImageClassification) or a token (...LMHeadModel and the like)",
           function_.model().architecture());
-    if (!options_.places.empty()) fail("a label is said of the whole text: expected no place");
+    if (!options_.places.empty()) fail("a label belongs to the whole text: expected no place");
     const std::vector<std::string> names = read_labels(function_.model().config());
     AskedQuestion question{.asked = {.label = true}, .toward = {}};
     const auto name_of = [&](std::int64_t label) {
@@ -148,7 +148,7 @@ class Attributor {
       for (std::int64_t place = 0; place + 1 < count; ++place)
         if (!wanted || written_at(place) == wanted) found.push_back(place);
       if (found.empty() && wanted)
-        fail("{}: the target has no such token; say where it should stand (--place)", options_.toward);
+        fail("{}: the target has no such token; say where it should stand (`place`)", options_.toward);
       return found.empty() ? std::vector<std::int64_t>{count - 1} : found;
     }
     if (network()->decoder) return {count - 1};
@@ -156,7 +156,7 @@ class Attributor {
     for (std::int64_t place = 0; place < count; ++place)
       if (mask && last_side().tokens[static_cast<std::size_t>(place)].id == *mask) found.push_back(place);
     if (found.empty())
-      fail("this model says which token stands in a place: hide one ({}), or name the place (--place)",
+      fail("this model says which token stands in a place: hide one ({}), or name the place (`place`)",
            mask ? last_tokenizer().id_to_token(*mask).value_or("[MASK]") : "a mask token");
     return found;
   }

@@ -38,7 +38,7 @@ class Collector {
     if (options.bfloat16 && !Bfloat16Products::available())
       fail(
           "products in bfloat16: this machine has no instructions for them (AVX512_BF16), so nothing would "
-          "differ; weights can be compared instead (--against-weights bfloat16)");
+          "differ; weights can be compared instead (`against_weights` bfloat16)");
     pass_.bfloat16 = options.bfloat16;
   }
 
@@ -180,10 +180,10 @@ class Collector {
   // The text that the model generates from its source; all texts of a beam search are kept.
   Ids write(GenerationConfig& config, const ReadableTokens& readable) {
     if (!network_->language_model_head)
-      fail("{} writes no text: give what its decoder is to read as the target (--target)",
+      fail("{} writes no text: give what its decoder is to read as the target (`target`)",
            model_.architecture());
     if (network_->reads_images())
-      fail("for a model of pictures and text give the text as the target (--target)");
+      fail("for a model of pictures and text give the text as the target (`target`)");
     config.do_sample = false;
     config.output_scores = true;
     config.num_return_sequences = config.num_beam_groups > 1 ? 1 : config.num_beams;
@@ -320,7 +320,7 @@ Explanation collect_explanation(const ModelPath& given, const ExplainInput& inpu
     finish(collector, model, nullptr);
   } else {
     if (reads_images(directory))
-      fail("{}: the model reads pictures: give it one (--image)", directory.path().string());
+      fail("{}: the model reads pictures: give it one (`image`)", directory.path().string());
     const auto text = TextModel::with_any_head(path);
     const PretrainedModel& model = text->model({});
     check(model, options.layers);

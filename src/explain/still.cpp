@@ -185,7 +185,7 @@ class Drawing {
       if (options_.attention.empty() || attention.name == options_.attention) return attention;
       names.push_back(attention.name);
     }
-    fail("--attention {}: expected one of {}", options_.attention, fmt::join(names, ", "));
+    fail("`attention` {}: expected one of {}", options_.attention, fmt::join(names, ", "));
   }
   const ExplainedAttention::Layer& find_layer() const {
     for (const auto& layer : attention_.layers)

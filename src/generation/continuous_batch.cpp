@@ -11,7 +11,7 @@ namespace attend {
 namespace {
 
 // Scores of all texts are held at once: at most this many numbers.
-constexpr std::int64_t kMostScores = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxScores = std::int64_t{1} << 24;
 
 // Reports errors that cannot be reported otherwise. Throws nothing, even without memory for the warning.
 void warn_of_current_exception(const char* what) noexcept {
@@ -118,7 +118,7 @@ void ContinuousBatch::expire() {
 
 // In the order of arrival, until the next one does not fit in addition to the running requests.
 void ContinuousBatch::admit() {
-  const std::int64_t most_rows = kMostScores / target_->spec().vocabulary;
+  const std::int64_t max_rows = kMaxScores / target_->spec().vocabulary;
   std::int64_t cost = 0, rows = 0, texts = 0;  // of all requests that will run
   const auto count = [&](const Job& job) {
     cost += job.cost();
@@ -139,7 +139,7 @@ void ContinuousBatch::admit() {
       const std::int64_t spare = texts / 2, needed = job.pages(*decoder_, job.made_before + 1) -
                                                      decoder_->pages_shared(job.request.prompt);
       count(job);
-      const bool fits = cost <= batch_tokens_ && rows <= most_rows && needed <= pages - spare;
+      const bool fits = cost <= batch_tokens_ && rows <= max_rows && needed <= pages - spare;
       if (!fits && !running_.empty()) break;
       joining.push_back(&job);
       pages -= needed;

@@ -20,7 +20,7 @@ Chat::Chat(const Setting& setting) : expert_balance_(expert_balance(setting)) {
         "nothing is left to learn: no answer begins within the max length of a conversation; expected a "
         "larger `max_length`");
   if (texts_.size() < all)
-    warn("left out {} conversations of which nothing is left to learn", all - texts_.size());
+    warn("left out {} conversations: each loses its answers at the max length", all - texts_.size());
 }
 
 std::int64_t Chat::tokens(std::int64_t example) const {

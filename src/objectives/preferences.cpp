@@ -89,7 +89,7 @@ Preferences::Preferences(const Setting& setting)
   if (pairs_.empty())
     fail("nothing is left to learn: no answer begins within the max length; expected a larger `max_length`");
   if (const std::size_t lost = all.size() / 2 - pairs_.size(); lost > 0)
-    warn("left out {} pairs of which an answer is cut away", lost);
+    warn("left out {} pairs: each loses an answer at the max length", lost);
 }
 
 std::vector<Term> Preferences::terms() const {

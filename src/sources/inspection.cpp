@@ -93,7 +93,7 @@ void remark_on_files(Inspection& inspection, const fs::path& directory) {
        file_exists(directory / "model.safetensors.index.json")))
     unusual.push_back("pytorch_model.bin is not read, because there is a model.safetensors");
   if (file_exists(directory / "adapter_config.json"))
-    unusual.push_back("there is an adapter (adapter_config.json), which --adapter applies");
+    unusual.push_back("there is an adapter (adapter_config.json), which `adapter` applies");
   if (!inspection.tokenizer && !file_exists(directory / "preprocessor_config.json"))
     unusual.push_back("there is no tokenizer");
 }
@@ -136,10 +136,10 @@ void remark_on_tensors(Inspection& inspection, const Fields& config, const Weigh
   }
   const std::map<std::string_view, std::string_view> types = {
       {"float64", "F64"}, {"float32", "F32"}, {"float16", "F16"}, {"bfloat16", "BF16"}};
-  const std::string said = config.text({"dtype", "torch_dtype"}, "");
-  if (const auto type = types.find(said);
+  const std::string named = config.text({"dtype", "torch_dtype"}, "");
+  if (const auto type = types.find(named);
       type != types.end() && floating.size() == 1 && floating.begin()->first != type->second)
-    unusual.push_back(fmt::format("config.json says {}, the tensors are {}", said, floating.begin()->first));
+    unusual.push_back(fmt::format("config.json says {}, the tensors are {}", named, floating.begin()->first));
 }
 
 void remark_on_values(Inspection& inspection, const WeightFiles& checkpoint) {

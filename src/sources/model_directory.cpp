@@ -24,7 +24,7 @@ fs::path base_of(const fs::path& directory, std::vector<AdapterPath>& adapters) 
     if (!base.empty() && file_exists(path / "config.json")) return path;
   fail(
       "{}: this adapter was made for {}, which was not found (models are not downloaded); give the model's "
-      "directory, and the adapter with --adapter {}",
+      "directory, and the adapter with `adapter` {}",
       directory.string(), base.empty() ? "an unnamed model" : shown(Json(base)), directory.string());
 }
 

@@ -52,8 +52,8 @@ Encoding encode(const TextModel& model, const Question& asked, const Truncation&
   if (whole.ids.size() <= truncation.max_length) return whole;
   fail(
       "the question has {} tokens, which leaves none for its context: question and context may have {} "
-      "together, of which pieces share {}; shorten the question, raise --max-seq-len (max_seq_len), lower "
-      "--doc-stride (doc_stride), or cut the question off with --truncate (truncate)",
+      "together, and pieces of the context share {}; shorten the question, raise `max_seq_len`, lower "
+      "`doc_stride`, or cut the question off with `truncate`",
       tokens, truncation.max_length, truncation.stride);
 }
 

@@ -88,9 +88,9 @@ std::function<void()> generate_work(const PretrainedModel& model, const Sequence
 
 BenchResult bench(const BenchOptions& options, const TrainingWork& training_work) {
   const bool training = options.work == "train";
-  if (options.bfloat16 && !training) fail("--precision bfloat16: only with --work train");
+  if (options.bfloat16 && !training) fail("`precision` bfloat16: only with `work` train");
   if (options.bfloat16 && !Bfloat16Products::available())
-    fail("--precision bfloat16: this machine has no instructions for it (AVX512_BF16)");
+    fail("`precision` bfloat16: this machine has no instructions for it (AVX512_BF16)");
   const PretrainedModel model =
       PretrainedModel::load(ModelDirectory(options.model), training ? Purpose::training : Purpose::inference);
   Transformer network = model.network();
@@ -102,7 +102,7 @@ BenchResult bench(const BenchOptions& options, const TrainingWork& training_work
   std::function<void()> work;
   if (images) {
     if (options.work != "encode" && options.work != "image")
-      fail("--work {}: a model of images only encodes", options.work);
+      fail("`work` {}: a model of images only encodes", options.work);
     result.items =
         options.lengths.empty() ? options.batch : static_cast<std::int64_t>(options.lengths.size());
     work = image_work(model, result.items);
@@ -116,13 +116,13 @@ BenchResult bench(const BenchOptions& options, const TrainingWork& training_work
     result.items = static_cast<std::int64_t>(sequences.size()) * options.new_tokens;
     result.unit = "tokens";
   } else if (training) {
-    if (!network->language_model_head) fail("--work train: expected a model with a language model head");
-    if (!training_work) fail("--work train: this part of attend does not train");
+    if (!network->language_model_head) fail("`work` train: expected a model with a language model head");
+    if (!training_work) fail("`work` train: this part of attend does not train");
     work = training_work(model, sequences, options.bfloat16);
     for (const auto& sequence : sequences) result.items += static_cast<std::int64_t>(sequence.size());
     result.unit = "tokens";
   } else {
-    fail("--work {}: expected encode, generate, translate or train, as the model reads text", options.work);
+    fail("`work` {}: expected encode, generate, translate or train, as the model reads text", options.work);
   }
   for (std::int64_t round = -1; round < options.rounds; ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(options.pause));

@@ -72,7 +72,7 @@ TokenPieces cut(const TextModel& model, const std::vector<std::string>& texts, c
     model.check(encoding, name_of_text(i, texts.size()));
     std::vector<Encoding> more = std::move(encoding.overflowing);
     if (!options.stride && !more.empty()) {
-      model.longest().say_cut(options.truncate, "--stride (stride) reads long texts in pieces");
+      model.longest().say_cut(options.truncate, "`stride` reads long texts in pieces");
       more.clear();
     }
     pieces.text_of.insert(pieces.text_of.end(), more.size() + 1, i);

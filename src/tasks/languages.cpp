@@ -69,16 +69,11 @@ std::optional<std::int64_t> Languages::choose(const LanguagePair& names, Generat
   if (names.empty()) {
     if (!config.forced_bos_token_id) config.forced_bos_token_id = target_;
     if (!config.forced_bos_token_id)
-      fail(
-          "{}: a model of many languages: expected --src-lang and --tgt-lang (of a request src_lang and "
-          "tgt_lang), "
-          "such as {}",
-          model_, example_);
+      fail("{}: a model of many languages: expected `src_lang` and `tgt_lang`, such as {}", model_, example_);
     return {};
   }
   if (names.source.empty() || names.target.empty())
-    fail("{}: expected both --src-lang and --tgt-lang (of a request src_lang and tgt_lang), found one",
-         model_);
+    fail("{}: expected both `src_lang` and `tgt_lang`, found one", model_);
   config.forced_bos_token_id = token_of(names.target);
   return token_of(names.source);
 }

@@ -19,7 +19,7 @@ using ScoredTexts = std::vector<std::vector<TokenProbability>>;
 // A window for models that read texts of any length.
 constexpr std::int64_t kUsualWindow = 1024;
 // Scores over a vocabulary are large; this is the max number of them at a time.
-constexpr std::int64_t kMostScoresAtOnce = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxScoresAtOnce = std::int64_t{1} << 24;
 
 // Tokens that go through a model together. Tokens from `first` on are predicted from the previous ones and,
 // with an encoder, from the source.
@@ -63,7 +63,7 @@ std::vector<Score> log_probabilities(const Transformer& network, const Tensor& h
                                      std::size_t likeliest, Pass& pass) {
   LanguageModelHead head = network->language_model_head;
   const std::int64_t most =
-      std::max<std::int64_t>(1, kMostScoresAtOnce / spec_of(network).embeddings.vocabulary);
+      std::max<std::int64_t>(1, kMaxScoresAtOnce / spec_of(network).embeddings.vocabulary);
   std::vector<Score> all;
   for (std::int64_t begin = 0; begin < hidden.size(0); begin += most) {
     const std::int64_t rows = std::min(most, hidden.size(0) - begin);
@@ -80,7 +80,7 @@ Tensor cached_rows(const PretrainedModel& model, const std::vector<const ScoredP
                    std::optional<std::int64_t> adapter) {
   check_generates(model);
   if (model.network()->decoder->spec().prompts_are_whole())
-    fail("{}: {} reads a text at once otherwise than token by token: leave --cache out",
+    fail("{}: {} reads a text at once otherwise than token by token: leave `cache` out",
          model.config().source(), model.architecture());
   PagedDecoder decoder(model);
   std::vector<Prompt> prompts;

@@ -16,7 +16,7 @@ std::vector<std::vector<std::int64_t>> encode_sources(const PretrainedModel& mod
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (longest != nullptr && truncate) longest->cut(sources[i], tokenizer, texts[i]);
     if (sources[i].size() > most)
-      fail("{} has {} tokens, but the model reads {}: shorten it, or cut it off with --truncate (truncate)",
+      fail("{} has {} tokens, but the model reads {}: shorten it, or cut it off with `truncate`",
            name_of_text(i, texts.size()), sources[i].size(), most);
   }
   return sources;

@@ -85,7 +85,7 @@ void AddedTokens::read(const Json& list, const Model& model, const Normalizer* n
     if (id > Vocabulary::max_id) fail("{}: more than {} tokens", read.source(), Vocabulary::max_id);
     if (slow && known >= 0 && known != id) renumbered_[known] = id;
     if (told != id)
-      warn("{}: the added token '{}' has id {} in the file, but it gets {}, as in `tokenizers`", source,
+      warn("{}: the added token '{}' has id {} in the file, but it gets {}, as in tokenizers", source,
            token.content, told, id);
     if (token.special) special_.emplace(token.content, true);
     ids_[token.content] = id;

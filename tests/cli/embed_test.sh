@@ -78,15 +78,15 @@ equal("a prompt", vectors("bert", "--prompt", "query: ", "door"), [query])
 equal("dimensions", vectors("bert", "--dimensions", "5", "query: door"), [query[:5]])
 near("the length", [dot(v, v) for v in vectors("bert", "--dimensions", "5", "--normalize", "door", "fox")], [1, 1])
 for arguments, words in [(["--prompt-name", "title"], "it has document, query"), (["--dimensions", "33"], "expected 1 to 32")]:
-    if words not in (said := run("embed", "bert", "door", *arguments, status=1)[1]):
-        fail(f"{arguments}: {said}")
+    if words not in (shown := run("embed", "bert", "door", *arguments, status=1)[1]):
+        fail(f"{arguments}: {shown}")
 for arguments in (["--pooling", "median"], ["--prompt", "a", "--prompt-name", "query"], ["--document-prompt", "a"]):
     run("embed", "bert", "door", *arguments, status=2)
 
 # Vectors in a file: the same search without the lines, whose numbers and texts are in it.
 arguments = ["--json", "door"]
-said = run("embed", "bert", "--input", "lines", "--output", "v.safetensors")
-equal("what is said", (said[0], "v.safetensors: 3 vectors of 32 numbers" in said[1]), ("", True))
+shown = run("embed", "bert", "--input", "lines", "--output", "v.safetensors")
+equal("messages", (shown[0], "v.safetensors: 3 vectors of 32 numbers" in shown[1]), ("", True))
 searched = json.loads(run("embed", "bert", "--search", "lines", *arguments)[0])["results"]
 kept = json.loads(run("embed", "bert", "--search", "v.safetensors", *arguments)[0])["results"]
 equal("kept lines", [(each["line"], each["text"]) for each in kept], [(each["line"], each["text"]) for each in searched])
@@ -132,8 +132,8 @@ for arguments, words in [
     (["bert", "--input", "lines"], "expected no others"),
     (["bert", "--output", "v.npy", "--search", "lines"], "expected no --search"),
 ]:
-    if words not in (said := run("embed", *arguments, "door", status=1)[1]):
-        fail(f"{arguments}: {said}")
+    if words not in (shown := run("embed", *arguments, "door", status=1)[1]):
+        fail(f"{arguments}: {shown}")
 for arguments in (["--precision", "int8"], ["--shard", "0/2"]):
     run("embed", "bert", "door", *arguments, status=2)
 
@@ -146,12 +146,12 @@ equal("no tokens", json.loads(scores[0]), [0, 0])
 # A directory without modules.json: one line names the defaults, unless options set them.
 equal("what is taken", run("embed", "plain", "door")[1].splitlines(),
       ["attend: plain: it has no modules.json, so vectors are those of mean pooling, not normalized"])  # fmt: skip
-equal("what is said", run("embed", "plain", "--pooling", "cls", "door")[1], "")
+equal("messages", run("embed", "plain", "--pooling", "cls", "door")[1], "")
 equal("cls", vectors("plain", "--pooling", "cls", "door")[0] == vectors("plain", "door")[0], False)
 for model, words in [("plain", "mean pooling, not normalized (assumed: there is no modules.json)"),
                      ("bert", "mean pooling, at most 512 tokens, similarity dot, prompt document: \"passage: \", prompt query: \"query: \"")]:  # fmt: skip
-    if words not in (said := run("inspect", model)[0]):
-        fail(f"inspect {model}: {said}")
+    if words not in (shown := run("inspect", model)[0]):
+        fail(f"inspect {model}: {shown}")
 
 # sentence-similarity has the model's similarity, and numbers have only the digits that a float32 needs.
 scores = run("run", "sentence-similarity", "bert", "door", "the lamp")[0]

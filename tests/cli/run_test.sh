@@ -83,15 +83,15 @@ equal("bad lines: status", status, 1)
 equal("bad lines: lines", len(out), 5)
 equal("bad lines: good ones", [json.loads(out[i]) for i in (0, 2, 4)], alone)
 for i, text in ((1, "standard input, line 2: the text has 62 tokens, but the model reads 48: shorten it, or cut it off "
-                    "with --truncate (truncate)"), (3, "standard input, line 4: invalid UTF-8 at byte 3")):
+                    "with --truncate"), (3, "standard input, line 4: invalid UTF-8 at byte 3")):
     equal("bad lines: error", json.loads(out[i]), {"error": text})
     equal("bad lines: on standard error", "attend: " + text in err.splitlines(), True)
-equal("bad lines: no more is said", len(err.splitlines()), 2)
+equal("bad lines: no other messages", len(err.splitlines()), 2)
 status, out, err = run("text-classification", "classifier", "--strict", stdin=b"\n".join(lines) + b"\n")
 equal("strict", (status, len(out), err.splitlines()[-1][:40]), (1, 1, "attend: standard input, line 2: the text"))
 status, out, err = run("text-classification", "classifier", "--truncate", stdin=f"{long}\n{long}\n")
 equal("cut", (status, len(out), err.count("\n")), (0, 2, 1))
-equal("cut is said once", "longer than the 48 tokens" in err, True)
+equal("one message about the cut", "longer than the 48 tokens" in err, True)
 
 # The last of many inputs, in its own group and in a group with others.
 many = "".join(f"film {i}\n" for i in range(600)) + long + "\nx\n"

@@ -171,7 +171,7 @@ def limits():
     server.refused(400, TEXT, dict(model="gpt2", prompt=["the"] * 4), "prompt: expected at most 3 inputs")
     server.refused(400, TEXT, dict(model="gpt2", prompt=[5] * 21), "the prompt has 21 tokens: expected at most 20")
     status, text = server.ask("POST", LOAD, dict(lora_name="x", lora_path="a1"))
-    equal("adapters that nobody allowed", status, 404)
+    equal("adapters without permission", status, 404)
 
     # More than the cache holds at a time: some requests continue, others find no room or wait for too long.
     replies = []

@@ -140,7 +140,7 @@ def an_end_in_time():
     equal("the exit status", server.process.wait(30), 0)
     client.join()
     equal("within its time", time.monotonic() - begin < 10, True)
-    equal("what it said to who was not done", states, [503])
+    equal("the replies to unfinished requests", states, [503])
 
 
 while_models_load()

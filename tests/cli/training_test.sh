@@ -59,7 +59,7 @@ for _ in {1..600}; do
   sleep 0.05
 done
 if train stopped 60 2>second.log; then fail "two runs write to one directory"; fi
-grep -q "another run is writing here" second.log || fail "the second run said: $(cat second.log)"
+grep -q "another run is writing here" second.log || fail "the second run printed: $(cat second.log)"
 kill -TERM $stopped
 status=0
 wait $stopped || status=$?

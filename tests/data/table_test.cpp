@@ -180,9 +180,9 @@ TEST(Table, GuessesAHeaderByItsLabel) {
   // Three columns with meaningless names are not read as text, pair, label.
   EXPECT_TRUE(contains(error(kLabelled, "a.csv", "headline,body,class\nfew words,many words,x\nyes.,no.,y\n"),
                        "a.csv, line 1: expected a text and its label, found no text among the columns "
-                       "headline, body, class; say which is which: --column text=COLUMN"));
+                       "headline, body, class; say which is which: `column` text=COLUMN"));
   EXPECT_TRUE(contains(error(kLabelled, "a.csv", "one,two,tree\nA b.,C d.,1\nE f.,G h.,2\n"),
-                       "(if this line is a row and no header: --no-header)"));
+                       "(if this line is a row and not a header: `header` false)"));
 }
 
 TEST(Table, IsToldWhetherThereIsAHeader) {
@@ -194,7 +194,7 @@ TEST(Table, IsToldWhetherThereIsAHeader) {
             kGoodBadByName);
   EXPECT_TRUE(contains(error(kLabelled, "a.csv", "tweet,hate\ngood,0\n",
                              {.columns = parse_columns("label=hate"), .header = false}),
-                       "--no-header: expected the numbers of columns, found label=hate"));
+                       "`header` false: expected the numbers of columns, found label=hate"));
 }
 
 TEST(Table, SaysWhatWasFound) {
@@ -218,7 +218,7 @@ TEST(Table, WarnsOfALabelThatOnlyLine1Has) {
   const std::string rows = "so good\tpos\nso bad\tneg\nfine\tpos\nworse\tneg\n";
   EXPECT_TRUE(
       contains(said(kLabelled, "a.tsv", "What is it?\tmood?\n" + rows),
-               "the label \"mood?\" stands in line 1 alone; if that line names the columns, say --header"));
+               "the label \"mood?\" is only in line 1; if that line names the columns, set `header`"));
   EXPECT_FALSE(contains(said(kLabelled, "a.tsv", rows), "alone"));
 }
 
@@ -251,7 +251,7 @@ TEST(Table, RefusesATableOfMostlyBadRows) {
   EXPECT_TRUE(contains(error(kLabelled, "a.tsv", ""), "expected a text and its label, found no rows"));
   EXPECT_TRUE(contains(error(kLabelled, "a.tsv", "text\tlabel\n"), "found no rows"));
   EXPECT_TRUE(contains(error(kLabelled, "a.tsv", "a\t1\n\xFF\t1\n\xFF\t1"),
-                       "the columns were taken as --column text=1 --column label=2; if they are others"));
+                       "the columns were taken as `column` text=1 `column` label=2; if they are others"));
   EXPECT_TRUE(contains(error_of([] { read_table({"/no/such.tsv"}, {}, kLabelled, [](const Fields&) {}); }),
                        "/no/such.tsv: cannot open"));
   EXPECT_TRUE(

@@ -140,7 +140,7 @@ TEST(ExplainStill, DrawsEveryViewAndNamesMissingOnes) {
   }
   EXPECT_ERROR("layer 3: expected one of those kept", draw_still(all, {.layer = 3}));
   EXPECT_ERROR("head 7: expected one from 0 to 1", draw_still(all, {.heads = {7}}));
-  EXPECT_ERROR("--attention cross: expected one of", draw_still(all, {.attention = "cross"}));
+  EXPECT_ERROR("`attention` cross: expected one of", draw_still(all, {.attention = "cross"}));
   EXPECT_ERROR("token 3: expected one from 0 to 2", draw_still(all, {.token = 3}));
 }
 

@@ -94,7 +94,7 @@ TEST_F(InspectionTest, ReportsUnusualValues) {
                      "the tokenizer has 3 tokens, more than vocab_size (2)",
                      "model.safetensors is read; model.safetensors.index.json is not",
                      "pytorch_model.bin is not read, because there is a model.safetensors",
-                     "there is an adapter (adapter_config.json), which --adapter applies",
+                     "there is an adapter (adapter_config.json), which `adapter` applies",
                      "tensor \"empty\" is empty", "config.json says float16, the tensors are F32"}));
 }
 

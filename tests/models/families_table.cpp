@@ -19,9 +19,9 @@ constexpr const char* introduction =
 
 Made from the registry of families by `build/release/families-table > docs/models.md`; a test compares the two.
 
-Every head runs with `attend forward`, which also gives the gradient of every tensor. What decodes generates with
-`attend generate` (two stacks also with `attend translate`) and trains with `attend train`. Positions, attention and
-norms are those of a fresh model (`attend init`, of the first preset); a config.json may say otherwise.
+Every head runs with `attend forward`, which also computes the gradient of every tensor. Decoders generate with
+`attend generate` (encoder-decoders also with `attend translate`) and train with `attend train`. The table shows the
+positions, attention and norms of a fresh model (`attend init` with the first preset); a config.json may change them.
 
 Everything here is compared with transformers 4.57.6 by `tests/oracle/check_parity.py`: outputs, hidden states,
 attentions, loss and gradients of tiny random models, padded on both sides where the original knows padding.
@@ -32,13 +32,13 @@ transformers 4.57: they are compared with definitions of our own, in `tests/orac
 `check_conversion.py` compares what `attend convert` writes. `check_configurations.py` draws every field of every
 config class, and compares what the originals can build.
 
-Fields that are refused by their name:
+A config with one of these fields is an error that names the field:
 
 | Field | Reason |
 |---|---|
 | activations `prelu`, `xielu` | they have weights of their own |
 | `is_decoder`, `add_cross_attention` of ALBERT, DeBERTa, DistilBERT and ViT | the original has no decoder there |
-| `summary_type` other than `cls_index` for two heads (GPT, GPT-2) | the original takes the choices for tokens |
+| `summary_type` other than `cls_index` for two heads (GPT, GPT-2) | the original treats the choices as tokens |
 | `asm` of XLM | an adaptive softmax, which XLM's published checkpoints do not have |
 | `attn_type` other than 0 of Transformer-XL | the original has no other |
 | states and attentions of BigBird's blocks behind the text, to the end of the last block | they are of padding; with them 63 of 64 texts would have other shapes than they have in other families |
@@ -63,9 +63,12 @@ gives what the original gives without a cache. BART's and Marian's decoders alon
 positions. And a label counts wherever it stands, on padding too. XGLM alone then halves the gradients of queries and keys of padding in
 front of a text (its limit of scores, `torch.max`, halves them where two numbers are equal); here they are whole, as those of its relatives.
 
-Falcon adds ALiBi's numbers once, as its authors trained it and as the original does with its usual attention (`sdpa`); with `eager`
-attention, or where attentions are asked for, transformers 4.57 adds them twice. MPT always has ALiBi with `alibi_bias_max` 8 and no
-biases, as the original, whatever its config.json says.
+- `attend generate` follows the originals' generate() with a cache, and `attend forward` a single call without one. They
+  differ in two cases. With relative keys (`position_embedding_type`), BERT measures the distances of a whole prompt from
+  its last token when it reads the prompt into its cache. A model with `is_decoder` false keeps the keys and values that it
+  has read.
+- BART's and Marian's decoders count the padding before a prompt as positions. The decoders of other families do not.
+- A label counts at every position, also on padding.
 
 How queries and keys turn (`rope_scaling`, or `rope_parameters` as transformers 5 writes it) may be of the kinds `default`, `linear`,
 `dynamic`, `yarn`, `longrope` and `llama3`; another one is an error. Where it depends on the length of a text (`dynamic`, `longrope`, and
@@ -91,7 +94,7 @@ std::string positions_of(const StackSpec& stack) {
   struct Name {
     std::string operator()(std::monostate) const { return "none"; }
     std::string operator()(const LearnedPositions& p) const {
-      return p.skipped_id >= 0 ? "learned, from behind the padding id"
+      return p.skipped_id >= 0 ? "learned, after the padding id"
              : p.skips_padding ? "learned, padding not counted"
                                : "learned";
     }
@@ -101,7 +104,7 @@ std::string positions_of(const StackSpec& stack) {
   };
   struct Distance {
     std::string operator()(std::monostate) const { return ""; }
-    std::string operator()(const BucketedBias&) const { return "relative: a number per bucket"; }
+    std::string operator()(const BucketedBias&) const { return "relative: a bias per bucket"; }
     std::string operator()(const SinusoidalDistances&) const { return "relative: sines"; }
     std::string operator()(const LearnedDistances&) const { return "relative: learned"; }
     std::string operator()(const HeadDistances&) const { return "relative: learned, of every layer"; }
@@ -122,7 +125,7 @@ std::string attention_of(const StackSpec& stack) {
   const AttentionSpec& attention = stack.layers.front().self_attention;
   if (attention.blocks) return "block-sparse";
   const std::string_view windows = !local ? "" : all ? ", local" : ", some layers local";
-  const std::string_view shared = attention.heads_of_keys() < attention.heads ? ", fewer heads of keys" : "";
+  const std::string_view shared = attention.heads_of_keys() < attention.heads ? ", fewer key-value heads" : "";
   return fmt::format("{}{}{}{}", attention.causal ? "causal" : "full", windows, shared,
                      stack.layers.front().cross_attention ? ", cross" : "");
 }
@@ -201,6 +204,6 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (attend::read_file(argv[2]) == text) return 0;
-  std::fprintf(stderr, "%s is not what the families are; run %s > %s\n", argv[2], argv[0], argv[2]);
+  std::fprintf(stderr, "%s differs from the registry of families; run %s > %s\n", argv[2], argv[0], argv[2]);
   return 1;
 }

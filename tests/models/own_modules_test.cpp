@@ -137,7 +137,7 @@ TEST(OwnHeadTest, HasItsOwnLabels) {
   given["adapters"] = ops::tensor(numbers, kLong);
   const std::string error = message_of([&] { run_forward(model, given, {}); });
   EXPECT_NE(error.find("different numbers of labels"), error.npos) << error;
-  EXPECT_NE(message_of([&] { model.with_adapter({}); }).find("--adapter-of"), std::string::npos);
+  EXPECT_NE(message_of([&] { model.with_adapter({}); }).find("`adapter_of`"), std::string::npos);
   EXPECT_NE(message_of([&] { model.with_adapter(2); }).find("expected 0 to 1"), std::string::npos);
 }
 

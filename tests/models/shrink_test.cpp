@@ -57,8 +57,8 @@ TEST(Shrink, RefusesLayersThatAreNotThere) {
     return error_of(
         [&] { shrink_model(ModelDirectory(shrunk_golden(name)), layers, directory.path() / "small"); });
   };
-  EXPECT_TRUE(contains(shrink("gpt2", {0, 9}), "--keep-layers 9: expected layers from 0 to 1"));
-  EXPECT_TRUE(contains(shrink("gpt2", {-1}), "--keep-layers -1"));
+  EXPECT_TRUE(contains(shrink("gpt2", {0, 9}), "`keep_layers` 9: expected layers from 0 to 1"));
+  EXPECT_TRUE(contains(shrink("gpt2", {-1}), "`keep_layers` -1"));
   EXPECT_TRUE(contains(shrink("gpt2", {}), "expected at least one layer"));
   EXPECT_TRUE(contains(shrink("albert-groups", {0}), "share their weights"));
   EXPECT_FALSE(std::filesystem::exists(directory.path() / "small"));

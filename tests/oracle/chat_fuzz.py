@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 
 TEXTS = ["text", "'ab'", "' x y '", "'A,b,,c'", "''", "'hello wORLD-x (y)'", "'a\\nb\\n\\n  c'", "'Zoë 東京 😀'", "'1.5'", "'42'", "'<&>\"'", "'ß'", "'%s-%s'", "'{} {}'",
-         "'<think>\\nhm\\n</think>\\n\\nyes'", "words[0]", "messages[0].content", "messages[1]['role']", "nested.z.name", "rows[0]['n']", "bos_token", "'xxabxx'", "'-7'", "\"it's\""]  # fmt: skip
+         "'<think>\\nhm\\n</think>\\n\\nyes'", "'a well-known  x-ray -- one_two--three, R&D &lt;b&gt; &eacute; <i>e-mail</i> <!-- c -->'", "'é\\u2028b\\r\\nc\\x85d ²½ﬁ'", "words[0]", "messages[0].content", "messages[1]['role']", "nested.z.name", "rows[0]['n']", "bos_token", "'xxabxx'", "'-7'", "\"it's\""]  # fmt: skip
 NUMBERS = ["0", "1", "-2", "2.5", "7", "-7", "3", "10", "1e3", "0.1", "1_000", "1e16", "123456789.125", "-0.0", "numbers[0]", "rows[1].v", "nested.z.size", "true", "1e-5", "12345678901234567890", "2 ** 70"]  # fmt: skip
 INTEGERS = ["0", "1", "2", "-1", "-2", "3", "5", "-7", "10", "words | length", "numbers[0]", "loop_index", "true"]
 LISTS = ["words", "numbers", "rows", "messages", "[]", "[3, 1, 2]", "['x', 'Y', 'x']", "(1, 'a')", "(1,)", "range(4)", "range(5, 0, -2)", "nested.a", "[[1, 'p'], [2, 'q']]", "messages[1]['items']",
@@ -17,7 +17,7 @@ DICTS = ["nested", "{}", "{'b': 1, 'a': 'x'}", "rows[0]", "messages[0]", "{1: 'i
 ANY = ["tools", "none", "nowhere", "nested.nothing", "messages[0].x", "true", "false"]
 CHARS = ["' '", "'x'", "'\\n'", "'ab'", "','", "'-'", "''", "'é'", "'</think>'", "none"]
 TEXT_FILTERS = ["capitalize", "lower", "upper", "title", "trim", "trim('x')", "replace('a', 'b')", "replace('x', 'yy', 1)", "indent", "indent(2)", "indent(1, true)", "indent('> ', blank=true)", "string", "e",
-                "safe", "truncate(5)", "truncate(4, true)", "truncate(3, end='!', leeway=0)", "center(9)", "default('d')", "d('d', true)", "reverse", "forceescape"]  # fmt: skip
+                "safe", "truncate(5)", "truncate(4, true)", "truncate(3, end='!', leeway=0)", "center(9)", "default('d')", "d('d', true)", "reverse", "forceescape", "wordwrap", "wordwrap(4)", "wordwrap(3, false)", "wordwrap(5, true, '|')", "wordwrap(6, break_on_hyphens=false)", "urlencode", "striptags", "pprint"]  # fmt: skip
 LIST_FILTERS = ["list", "sort", "sort(reverse=true)", "sort(case_sensitive=true)", "unique | list", "reverse | list", "map('string') | list", "map('upper') | list", "select | list", "select('string') | list", "reject('none') | list",
                 "select('in', [1, 'a']) | list", "reject('eq', 1) | list", "map('default', 'q') | list", "batch(2) | list", "batch(3, '-') | list", "slice(2) | list", "slice(3, 'z') | list", "map('length') | list",
                 "select('number') | map('int') | list", "select('gt', 1) | list", "map('tojson') | list", "map('trim') | list", "map('replace', 'a', 'b') | list", "reject('mapping') | list"]  # fmt: skip
@@ -68,7 +68,9 @@ class Fuzz:
             lambda: f"({t()}).join({self.list(d)} | map('string'))",
             lambda: f"({self.list(d)} | join({self.one('', t())}))",
             lambda: f"({self.value(d)} | {self.pick.choice(JSON)})",
-            lambda: f"({self.value(d)} | string)",
+            lambda: f"({self.value(d)} | {self.one('string', 'string', 'pprint', 'urlencode')})",
+            lambda: f"({self.dict(d)} | {self.one('xmlattr', 'xmlattr(false)', 'urlencode', 'pprint')})",
+            lambda: f"({self.number(d)} | filesizeformat{self.one('', '(true)')})",
             lambda: self.percent(d),
             lambda: self.braces(d),
             lambda: f"({t()} if {self.condition(d)}{self.one('', ' else ' + t())})",

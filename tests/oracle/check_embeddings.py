@@ -22,7 +22,7 @@ from sentence_cases import TEXTS as SHORT_TEXTS
 from sentence_cases import make_cases
 from stand_in import Spoiled, StandIn
 
-LEAST_COSINE = 0.99999
+MIN_COSINE = 0.99999
 LENGTH_LIMIT = 1e-4  # of the vectors' lengths, relative
 
 WORDS = "river lantern seventeen quietly under copper morning thread window answer".split()
@@ -66,7 +66,7 @@ def check(attend: Runner, model: Path, texts: list[str], threads: int = 2) -> Ta
     for text, ours, original in zip(texts, got.double(), wanted.double(), strict=True):
         cosine = torch.nn.functional.cosine_similarity(ours, original, dim=0).item()
         length = (ours.norm() / original.norm()).item()
-        good = cosine >= LEAST_COSINE and abs(length - 1) <= LENGTH_LIMIT  # false for NaN
+        good = cosine >= MIN_COSINE and abs(length - 1) <= LENGTH_LIMIT  # false for NaN
         shown = repr(text if len(text) <= 40 else f"{text[:28]}… ({len(text)})")
         table.row([shown, f"{cosine:.7f}", f"{length:.6f}"], not good)
     return table

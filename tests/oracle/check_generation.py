@@ -112,9 +112,9 @@ def load_generator(directory: Path, dtype: torch.dtype) -> Original:
 def make_prompts(config: PretrainedConfig, seed: int, rows: int, longest: int = 9) -> Tensors:
     """Left padding for a decoder, right padding for an encoder; neither eos nor padding inside.
 
-    In generate() GPT's padding moves the positions of the text behind it, and CTRL's is read like text: there a
-    prompt's result depends on its batch, and attend gives that of the prompt alone. XLM says the same after any
-    padding, and Transformer-XL has no word for it. Their prompts have one length.
+    In generate(), GPT's padding moves the positions of the text after it, and CTRL reads padding like text. So a
+    prompt's result depends on its batch, while attend's is that of the prompt alone. XLM gives the same result after
+    any padding, and Transformer-XL has no padding token. All prompts of these models have one length.
     """
     paired = config.is_encoder_decoder
     if config.model_type == "vision-encoder-decoder":

@@ -21,7 +21,7 @@ from tokenizers import models as M
 from tokenizers import trainers as T
 
 SPECIALS = ["</s>", "<unk>"]
-MOST_CHARACTERS = 16
+MAX_CHARACTERS = 16
 
 
 def train_theirs(ours, files, size):
@@ -50,7 +50,7 @@ def log_likelihood(scores, counts):
         reached = [0.0] + [-math.inf] * len(word)
         for end in range(1, len(word) + 1):
             terms = []
-            for begin in range(max(0, end - MOST_CHARACTERS), end):
+            for begin in range(max(0, end - MAX_CHARACTERS), end):
                 score = scores.get(word[begin:end], unknown if end - begin == 1 else None)
                 if score is not None:
                     terms.append(reached[begin] + score)

@@ -432,7 +432,7 @@ def make_exact(model: Any) -> None:
 
 
 def label_padding(inputs: Tensors, generator: torch.Generator) -> Tensors:
-    """More labels, of padding and behind it too: the originals' losses over tokens count them as any other."""
+    """Labels on padding too: the originals' losses over tokens count them like all others."""
     side = "decoder_" if "decoder_input_ids" in inputs else ""
     labels, mask = inputs.get("labels"), inputs.get(f"{side}attention_mask")
     if labels is None or mask is None or labels.shape != mask.shape or labels.is_floating_point():
@@ -446,7 +446,7 @@ def causal_loss(logits: torch.Tensor, labels: torch.Tensor, **_: object) -> torc
 
 
 def behind_virtual(mask: torch.Tensor | None, length: int) -> torch.Tensor | None:
-    """The mask of so many positions, of which those in front that it lacks are of virtual tokens."""
+    """The mask of `length` positions: ones for the virtual tokens before the text, then `mask`."""
     if mask is None or mask.shape[1] >= length:
         return mask
     return torch.cat([mask.new_ones(len(mask), length - mask.shape[1]), mask], 1)

@@ -402,7 +402,7 @@ CASES: dict[str, Case] = {
 }
 
 
-PART_OF_HEADS = ("gpt_neox", "phi", "phi3", "stablelm")  # an even number of which is rotated
+PART_OF_HEADS = ("gpt_neox", "phi", "phi3", "stablelm")  # an even number of dimensions is rotated
 LLAMA_HEADS = "Model ForCausalLM ForSequenceClassification ForTokenClassification ForQuestionAnswering"
 TOKENS = "Model ForCausalLM ForSequenceClassification ForTokenClassification"
 EXPERTS = {"mixtral": "num_local_experts", "gpt_oss": "num_local_experts", "qwen2_moe": "num_experts", "qwen3_moe": "num_experts", "olmoe": "num_experts"}

@@ -1,4 +1,4 @@
-"""Random sentence-transformers directories: a body of a family, and modules behind it."""
+"""Random sentence-transformers directories: a body of a family, and modules after it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """attend serve under load: a constant rate above what it can do, many connections, idle streams, clients that read or
-write slowly, and bytes that nobody should send. Every request gets an answer or a closed connection, and memory stays flat.
+write slowly, and invalid bytes. Every request gets an answer or a closed connection, and memory stays flat.
 
     ATTEND=build/release/attend python3 tests/serve/load.py [--seconds 120] [PART...]"""
 import argparse, asyncio, json, os, random, subprocess, sys, tempfile, time

@@ -73,8 +73,7 @@ TEST(Languages, AreRequiredIfTheModelHasMany) {
   const LanguagesOf many("__en__", "__de__");
   EXPECT_TRUE(many->many());
   EXPECT_EQ(error_of([&] { many.choose({}); }),
-            "model: a model of many languages: expected --src-lang and --tgt-lang (of a request src_lang and "
-            "tgt_lang), such as en");
+            "model: a model of many languages: expected `src_lang` and `tgt_lang`, such as en");
   EXPECT_TRUE(contains(error_of([&] { many.choose({"en", ""}); }), "found one"));
   EXPECT_EQ(error_of([&] {
               many.choose({"en", "xx"});

@@ -272,8 +272,7 @@ TEST(Pipelines, SayHowLongTextsCanBeCut) {
   const std::string text = "a " + std::string(100, 'a');
   TextClassifier classifier(task_data() / "no-length");
   EXPECT_EQ(error_of([&] { classifier.classify({{text}}); }),
-            "the text has 104 tokens, but the model reads 30: shorten it, or cut it off with --truncate "
-            "(truncate)");
+            "the text has 104 tokens, but the model reads 30: shorten it, or cut it off with `truncate`");
   EXPECT_EQ(error_of([&] { classifier.classify({{"a"}, {text}}); }).substr(0, 6), "text 2");
   for (const char* name : {"classifier", "no-length"}) {
     RunOptions cut;

@@ -2,6 +2,7 @@
 
 #include "base/progress.h"
 #include "base/utf8.h"
+#include "cli/options/flag_names.h"
 
 #include <cstdio>
 
@@ -18,11 +19,11 @@ void BadInputs::report(const std::string& error) {
   if (strict_) throw Error(error, ErrorKind::input);
   std::fflush(stdout);
   hide_progress();
-  std::fprintf(stderr, "attend: %s\n", error.c_str());
+  std::fprintf(stderr, "attend: %s\n", with_flags(error).c_str());
 }
 
 Json error_json(const std::string& error) {
-  return {{"error", repair_utf8(error)}};
+  return {{"error", repair_utf8(with_flags(error))}};
 }
 
 std::string name_input(const std::string& place, const std::string& error) {

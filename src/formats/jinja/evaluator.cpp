@@ -90,7 +90,8 @@ Value Evaluator::evaluate_by_kind(const Expression& expression, Scope& scope) {
     case Kind::unary: {
       const Value value = child(0);
       if (expression.name == "not") return !is_true(value);
-      return expression.name == "-" ? negative(value) : compute("+", std::int64_t{0}, value);
+      if (expression.name == "-") return negative(value);
+      return value.is(Value::Kind::real) ? value : compute("+", std::int64_t{0}, value);  // +-0.0 is -0.0
     }
     case Kind::binary:
       return binary(expression, scope);

@@ -6,6 +6,7 @@
 #include "formats/jinja/methods.h"
 #include "formats/jinja/operators.h"
 #include "formats/jinja/text_cases.h"
+#include "formats/jinja/text_wrapping.h"
 
 #include <algorithm>
 #include <charconv>
@@ -61,16 +62,33 @@ Value indent_filter(const Value& value, const Arguments& arguments) {
                             : width->is_string() ? width->text()
                                                  : compute("*", " ", *width).text();
   const bool first = flag(arguments, 1, "first"), blank = flag(arguments, 2, "blank");
-  const std::string& text = value.to_string();
-  std::string result = first ? space : "";
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    if (begin > 0 && (blank || end > begin)) result += space;
-    result += text.substr(begin, end - begin);
-    if (end < text.size()) result += '\n';
-    begin = end + 1;
+  std::string result;
+  const std::vector<std::string> lines = lines_of(value.to_string() + '\n');
+  for (const std::string& line : lines) {
+    const bool is_first = &line == &lines.front();
+    if (!is_first) result += '\n';
+    if (is_first ? first : blank || !line.empty()) result += space;
+    result += line;
     check_size(result.size());
   }
+  return result;
+}
+
+Value wordwrap_filter(const Value& value, const Arguments& arguments) {
+  const Value *width = arguments.find(0, "width"), *between = arguments.find(2, "wrapstring");
+  const std::int64_t size = width == nullptr ? 79 : width->to_integer();
+  const Wrapping wrapping{flag(arguments, 1, "break_long_words", true),
+                          flag(arguments, 3, "break_on_hyphens", true)};
+  const std::string newline = between == nullptr || between->is_none() ? "\n" : between->to_string();
+  std::vector<std::string> lines;
+  for (const std::string& paragraph : lines_of(value.to_string())) {
+    if (size < 1) fail("expected a width of at least 1, found {}", size);
+    std::vector<std::string> parts = wrapped(paragraph, static_cast<std::size_t>(size), wrapping);
+    lines.push_back(fmt::format("{}", fmt::join(parts, newline)));
+    check_size(lines.back().size());
+  }
+  std::string result = fmt::format("{}", fmt::join(lines, newline));
+  check_size(result.size());
   return result;
 }
 
@@ -160,6 +178,16 @@ Value float_filter(const Value& value, const Arguments& arguments) {
   return otherwise == nullptr ? Value(0.0) : *otherwise;
 }
 
+// Rounds to a multiple of 10^zeros; a number halfway between two becomes the even one.
+Integer rounded_integer(const Integer& number, int zeros) {
+  Integer unit = 1;
+  for (int i = 0; i < zeros; ++i) unit *= 10;
+  Integer quotient = abs(number) / unit;
+  const Integer twice = (abs(number) - quotient * unit) * 2;
+  if (twice > unit || (twice == unit && quotient % 2 != 0)) ++quotient;
+  return number < 0 ? Integer(-quotient * unit) : Integer(quotient * unit);
+}
+
 Value round_filter(const Value& value, const Arguments& arguments) {
   const Value* precision = arguments.find(0, "precision");
   const Value* method = arguments.find(1, "method");
@@ -168,10 +196,10 @@ Value round_filter(const Value& value, const Arguments& arguments) {
       std::clamp<std::int64_t>(precision == nullptr ? 0 : precision->to_integer(), -300, 300));
   const double number = value.to_number();
   if (how == "common") {
-    if (value.is_integral() && digits >= 0) return value.to_large_integer();
-    const double rounded = digits < 0 ? std::nearbyint(number / std::pow(10, -digits)) * std::pow(10, -digits)
-                                      : read_real(fmt::format("{:.{}f}", number, digits)).value_or(number);
-    return value.is_integral() ? Value(Integer(rounded)) : Value(rounded);
+    if (value.is_integral())
+      return digits >= 0 ? value.to_large_integer() : rounded_integer(value.to_large_integer(), -digits);
+    return digits < 0 ? std::nearbyint(number / std::pow(10, -digits)) * std::pow(10, -digits)
+                      : read_real(fmt::format("{:.{}f}", number, digits)).value_or(number);
   }
   const double scale = std::pow(10.0, digits);
   if (how != "ceil" && how != "floor") fail("expected common, ceil or floor, found '{}'", how);
@@ -231,20 +259,32 @@ const std::map<std::string_view, Filter> kFilters = {
     {"trim", trim_filter},
     {"truncate", truncate_filter},
     {"upper", [](const Value& v, const Arguments&) { return Value(uppercase(to_text(v))); }},
+    {"wordwrap", wordwrap_filter},
     {"wordcount", [](const Value& v, const Arguments&) { return Value(count_words(to_text(v))); }},
 };
 
 }  // namespace
 
+namespace {
+
+// Null: there is no such filter.
+Filter find_filter(const std::string& name) {
+  if (const auto found = kFilters.find(name); found != kFilters.end()) return found->second;
+  for (const auto* more : {&sequence_filters(), &page_filters()})
+    if (const auto found = std::ranges::find(*more, name, &NamedFilter::name); found != more->end())
+      return found->filter;
+  return nullptr;
+}
+
+}  // namespace
+
 bool is_filter(const std::string& name) {
-  return kFilters.contains(name) ||
-         std::ranges::find(sequence_filters(), name, &NamedFilter::name) != sequence_filters().end();
+  return find_filter(name) != nullptr;
 }
 
 Value apply_filter(const std::string& name, const Value& value, const Arguments& arguments) {
-  if (const auto found = kFilters.find(name); found != kFilters.end()) return found->second(value, arguments);
-  for (const NamedFilter& each : sequence_filters())
-    if (each.name == name) return each.filter(value, arguments);
+  if (const Filter filter = find_filter(name)) return filter(value, arguments);
+  if (name == "random" || name == "urlize") fail("the filter '{}' is not supported", name);
   fail("there is no filter '{}'", name);
 }
 

@@ -148,11 +148,27 @@ std::string character_text(const Value& value) {
   return text;
 }
 
+// 'r': repr(value), 'a': ascii(value), other conversions: str(value).
+std::string converted(const Value& value, char conversion) {
+  if (conversion != 'r' && conversion != 'a') return to_text(value);
+  std::string text;
+  for (const char32_t c : decode_utf8(to_repr(value))) {
+    const auto code = static_cast<std::uint32_t>(c);
+    if (conversion == 'r' || code < 0x80)
+      append_utf8(text, c);
+    else
+      text += code < 0x100     ? fmt::format("\\x{:02x}", code)
+              : code < 0x10000 ? fmt::format("\\u{:04x}", code)
+                               : fmt::format("\\U{:08x}", code);
+  }
+  return text;
+}
+
 std::string formatted(const Value& value, Specification wanted) {
   const bool has_own_text =
       wanted.is_percent && (wanted.type == 's' || wanted.type == 'r' || wanted.type == 'a');
   if (has_own_text || (!wanted.is_percent && value.is_string() && (wanted.type == 0 || wanted.type == 's'))) {
-    const std::string text = wanted.type == 'r' || wanted.type == 'a' ? to_repr(value) : to_text(value);
+    const std::string text = converted(value, wanted.type);
     if (wanted.zeros && !wanted.is_percent) wanted.fill = "0";
     return padded(cut_to(text, wanted.precision), wanted, wanted.align != 0 ? wanted.align : '<');
   }
@@ -263,7 +279,10 @@ std::string format_fields(std::string_view format, const Arguments& arguments, s
     }
     const std::size_t mark = field.find('!');
     Value value = read_field(field.substr(0, mark), arguments, automatic);
-    if (mark != field.npos) value = field.substr(mark) == "!s" ? to_text(value) : to_repr(value);
+    if (mark != field.npos) {
+      if (field.size() != mark + 2) fail("expected !s, !r or !a in a format string, found '{}'", field);
+      value = converted(value, field.back());
+    }
     if (wanted.find('{') != wanted.npos) {
       if (field.find('{') != field.npos) fail("expected a name in a format string, found '{}'", field);
       wanted = format_fields(wanted, arguments, automatic);

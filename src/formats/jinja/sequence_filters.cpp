@@ -5,6 +5,7 @@
 #include "formats/jinja/operators.h"
 
 #include <algorithm>
+#include <span>
 
 namespace attend::jinja {
 namespace {
@@ -180,7 +181,7 @@ Value extreme_filter(const Value& value, const Arguments& arguments) {
   const List items = items_of(value);
   if (items.empty()) return Undefined{"No aggregated item, sequence was empty."};
   const Value* best = items.data();
-  for (const Value& each : items)
+  for (const Value& each : std::span(items).subspan(1))
     if (largest ? less(key.of(*best), key.of(each)) : less(key.of(each), key.of(*best))) best = &each;
   return *best;
 }

@@ -49,6 +49,23 @@ bool is_lower(char32_t c) {
   return category_of(c) == UTF8PROC_CATEGORY_LL;
 }
 
+bool is_letter(char32_t c) {
+  const auto category = category_of(c);
+  return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
+}
+bool is_decimal(char32_t c) {
+  return category_of(c) == UTF8PROC_CATEGORY_ND;
+}
+bool is_numeral(char32_t c) {
+  return is_decimal(c) || category_of(c) == UTF8PROC_CATEGORY_NL || category_of(c) == UTF8PROC_CATEGORY_NO;
+}
+bool is_alphanumeric(char32_t c) {
+  return is_letter(c) || is_numeral(c);
+}
+bool is_word(char32_t c) {
+  return c == U'_' || is_alphanumeric(c);
+}
+
 std::string encoded(std::u32string_view text) {
   std::string result;
   for (const char32_t c : text) append_utf8(result, c);
@@ -89,6 +106,17 @@ std::string title_case(const std::string& text) {
     else
       append_title(result, c);
     inside = is_upper(c) || is_lower(c) || category_of(c) == UTF8PROC_CATEGORY_LT;
+  }
+  return encoded(result);
+}
+
+std::string case_folded(const std::string& text) {
+  std::u32string result;
+  for (const char32_t c : decode_utf8(text)) {
+    utf8proc_int32_t folded[8];
+    const auto count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), folded, std::size(folded),
+                                               UTF8PROC_CASEFOLD, nullptr);
+    for (utf8proc_ssize_t i = 0; i < count; ++i) result += static_cast<char32_t>(folded[i]);
   }
   return encoded(result);
 }

@@ -12,16 +12,6 @@
 namespace attend::jinja {
 namespace {
 
-bool is_letter(char32_t c) {
-  const auto category = category_of(c);
-  return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
-}
-bool is_decimal(char32_t c) {
-  return category_of(c) == UTF8PROC_CATEGORY_ND;
-}
-bool is_numeral(char32_t c) {
-  return is_decimal(c) || category_of(c) == UTF8PROC_CATEGORY_NL || category_of(c) == UTF8PROC_CATEGORY_NO;
-}
 // str.isdigit() and similar: true for every character, and at least one.
 template <bool (*holds)(char32_t)>
 Value all_are(const Value& value, const Arguments&) {
@@ -36,9 +26,6 @@ Value cased(const Value& value, const Arguments&) {
   return std::ranges::any_of(text, holds) && std::ranges::none_of(text, opposite);
 }
 
-bool is_alphanumeric(char32_t c) {
-  return is_letter(c) || is_numeral(c);
-}
 bool is_ascii(char32_t c) {
   return c < 0x80;
 }
@@ -110,15 +97,9 @@ Value split_method(const Value& value, const Arguments& arguments) {
 
 Value split_lines(const Value& value, const Arguments& arguments) {
   const Value* keep = arguments.find(0, "keepends");
-  const bool keeps = keep != nullptr && is_true(*keep);
-  const std::string& text = value.text();
   List lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find_first_of("\n\r\v\f\x1c\x1d\x1e", begin), text.size());
-    const std::size_t next = std::min(end + (text.compare(end, 2, "\r\n") == 0 ? 2 : 1), text.size());
-    lines.emplace_back(text.substr(begin, (keeps ? next : end) - begin));
-    begin = next;
-  }
+  for (const std::string& line : lines_of(value.text(), keep != nullptr && is_true(*keep)))
+    lines.emplace_back(line);
   return Value::sequence(std::move(lines));
 }
 
@@ -201,6 +182,14 @@ Value remove_method(const Value& value, const Arguments& arguments) {
   return text.ends_with(cut) ? text.substr(0, text.size() - cut.size()) : text;
 }
 
+// `fill`: the padding of Python's methods, which is one character.
+std::string times(const std::string& fill, std::size_t count) {
+  if (length_of(fill) != 1) fail("The fill character must be exactly one character long");
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += fill;
+  return text;
+}
+
 template <char align>
 Value pad_method(const Value& value, const Arguments& arguments) {
   const std::int64_t width = arguments.get(0, "width").to_integer();
@@ -210,8 +199,8 @@ Value pad_method(const Value& value, const Arguments& arguments) {
   const auto missing = width - static_cast<std::int64_t>(length_of(value));
   if (missing <= 0) return value;
   checked_product(static_cast<std::size_t>(missing), fill.size());
-  std::string padding, text = value.text();
-  for (std::int64_t i = 0; i < missing; ++i) padding += fill;
+  const std::string padding = times(fill, static_cast<std::size_t>(missing));
+  std::string text = value.text();
   if (align == '0' && (text.starts_with('-') || text.starts_with('+')))
     return text.substr(0, 1) + padding + text.substr(1);
   return align == '<' ? text + padding : padding + text;
@@ -225,7 +214,8 @@ std::string lowered(const std::string& text) {
   return lowercase(std::string_view(text));
 }
 Value center_method(const Value& value, const Arguments& arguments) {
-  return centered(value.text(), arguments.get(0, "width").to_integer());
+  const std::string fill = arguments.values.size() > 1 ? arguments.values[1].to_string() : " ";
+  return centered(value.text(), arguments.get(0, "width").to_integer(), fill);
 }
 Value expand_tabs(const Value& value, const Arguments& arguments) {
   const Value* given = arguments.find(0, "tabsize");
@@ -282,7 +272,7 @@ Value format_method(const Value& value, const Arguments& arguments) {
 const std::map<std::string_view, Value (*)(const Value&, const Arguments&)>& text_methods() {
   static const std::map<std::string_view, Value (*)(const Value&, const Arguments&)> methods = {
       {"capitalize", changed<capitalized>},
-      {"casefold", changed<lowered>},
+      {"casefold", changed<case_folded>},
       {"center", center_method},
       {"count", count_method},
       {"endswith", begins_or_ends<true>},
@@ -340,13 +330,26 @@ std::string stripped(const std::string& text, const Value& characters, bool fron
   return encoded(std::u32string_view(given).substr(first, last - first));
 }
 
+std::vector<std::string> lines_of(const std::string& text, bool keep_ends) {
+  constexpr std::u32string_view kEnds = U"\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029";
+  const std::u32string characters = decode_utf8(text);
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < characters.size();) {
+    const std::size_t end = std::min(characters.find_first_of(kEnds, begin), characters.size());
+    const std::size_t next =
+        std::min(end + (characters.compare(end, 2, U"\r\n") == 0 ? 2 : 1), characters.size());
+    lines.push_back(encoded(std::u32string_view(characters).substr(begin, (keep_ends ? next : end) - begin)));
+    begin = next;
+  }
+  return lines;
+}
+
 std::int64_t count_words(const std::string& text) {
   std::int64_t count = 0;
   bool inside = false;
   for (const char32_t c : decode_utf8(text)) {
-    const bool letter = c == U'_' || is_alphanumeric(c);
-    if (letter && !inside) ++count;
-    inside = letter;
+    if (is_word(c) && !inside) ++count;
+    inside = is_word(c);
   }
   return count;
 }
@@ -372,13 +375,13 @@ std::string replaced(const std::string& text, const std::string& from, const std
   return result;
 }
 
-std::string centered(const std::string& text, std::int64_t width) {
+std::string centered(const std::string& text, std::int64_t width, const std::string& fill) {
   const std::int64_t missing = width - static_cast<std::int64_t>(decode_utf8(text).size());
   if (missing <= 0) return text;
-  check_size(static_cast<std::size_t>(missing));
+  checked_product(static_cast<std::size_t>(missing), fill.size());
   // If the width is odd, Python puts the odd space before the text.
   const auto before = static_cast<std::size_t>(missing / 2 + (missing & width & 1));
-  return std::string(before, ' ') + text + std::string(static_cast<std::size_t>(missing) - before, ' ');
+  return times(fill, before) + text + times(fill, static_cast<std::size_t>(missing) - before);
 }
 
 }  // namespace attend::jinja

@@ -47,8 +47,8 @@ void ForeignDraft::begin() {
 }
 
 std::vector<std::int64_t> ForeignDraft::propose(std::span<const std::int64_t> text, std::size_t count) {
-  const std::string said = text_of(*own_->target, decoder_->has_encoder() ? text.subspan(1) : text);
-  Ids ids = ids_of(*foreign_->target, said, false);
+  const std::string known = text_of(*own_->target, decoder_->has_encoder() ? text.subspan(1) : text);
+  Ids ids = ids_of(*foreign_->target, known, false);
   if (decoder_->has_encoder()) ids.insert(ids.begin(), config_->start());
   const auto room = decoder_->room(static_cast<std::int64_t>(ids.size())) - 1;
   count = std::min(count, static_cast<std::size_t>(std::max<std::int64_t>(room, 0)));
@@ -61,8 +61,8 @@ std::vector<std::int64_t> ForeignDraft::propose(std::span<const std::int64_t> te
   drop_broken_end(after);
   if (!after.starts_with(before)) return {};
 
-  const Ids now = ids_of(*own_->target, said, false),
-            then = ids_of(*own_->target, said + after.substr(before.size()), false);
+  const Ids now = ids_of(*own_->target, known, false),
+            then = ids_of(*own_->target, known + after.substr(before.size()), false);
   if (std::ranges::mismatch(now, then).in1 != now.end()) return {};  // the text's own tokens would differ
   return {then.begin() + std::ssize(now),
           then.begin() + std::ssize(now) +

@@ -37,15 +37,15 @@ void ForcedWords::add(Progress& progress, std::int64_t token) const {
     }
   }
   const bool whole = now && is_whole(*now);
-  progress.said_ += whole;
+  progress.complete_ += whole;
   progress.begun_ = whole ? std::nullopt : now;
 }
 
 std::int64_t ForcedWords::bank(const Progress& progress) const {
-  const std::int64_t said = progress.said_ * longest_;
-  if (!progress.begun_) return said;
+  const std::int64_t complete = progress.complete_ * longest_;
+  if (!progress.begun_) return complete;
   const auto left = longest_of_[progress.begun_->word] - static_cast<std::int64_t>(progress.begun_->length);
-  return said + longest_ - left;
+  return complete + longest_ - left;
 }
 
 std::vector<ForcedWords::Advance> ForcedWords::advances(const Progress& progress) const {

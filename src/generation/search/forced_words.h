@@ -29,7 +29,7 @@ class ForcedWords {
     };
     std::vector<std::size_t> pending_;  // words that are still missing
     std::optional<Begun> begun_;
-    std::int64_t said_ = 0;
+    std::int64_t complete_ = 0;
   };
 
   Progress begin(std::span<const std::int64_t> tokens) const;

@@ -113,7 +113,7 @@ const Table& own_table() {
 const Targets& find_targets(std::string_view model_type) {
   for (const Table* table : {&peft_table(), &own_table()})
     if (const auto found = table->find(model_type); found != table->end()) return found->second;
-  fail("{}: this model type has no default target modules; name them (--lora-targets)", model_type);
+  fail("{}: this model type has no default target modules; name them (`lora_targets`)", model_type);
 }
 
 }  // namespace

@@ -233,7 +233,9 @@ PretrainedModel::Choices ModelLoader::choices(const std::string& together) {
   PretrainedModel::Choices all;
   all[std::nullopt] = {
       nullptr,
-      together.empty() ? "" : together + ": say which adapter a text is for (--adapter-of, \"adapter\")"};
+      together.empty()
+          ? ""
+          : together + ": say which adapter a text is for (`adapter_of`; in a request, \"adapter\")"};
   const auto made = [&](const std::vector<AdapterPath>& paths, const std::vector<std::size_t>& numbers) {
     try {
       return PretrainedModel::Choice{

@@ -85,7 +85,7 @@ void PretrainedModel::put(const std::map<std::string, Tensor>& tensors) {
 const PretrainedModel& PretrainedModel::with_adapter(std::optional<std::int64_t> number) const {
   const auto count = static_cast<std::int64_t>(adapters_.size());
   if (number && (*number < -1 || *number >= count))
-    fail("adapter {}: expected 0 to {}, in the order of --adapter, or -1 for none", *number, count - 1);
+    fail("adapter {}: expected 0 to {}, in the order of `adapter`, or -1 for none", *number, count - 1);
   if (!loaded_ || loaded_->choices.empty()) return *this;
   const Choice& choice = loaded_->choices.at(number);
   if (!choice.error.empty()) fail("{}", choice.error);
@@ -167,7 +167,7 @@ void PretrainedModel::save(const std::filesystem::path& directory, ScalarType ty
       (tied_->share_embeddings != network_->spec().share_embeddings || !tied_->encoder_family.empty()))
     fail(
         "{}: an adapter has its own token table, but config.json cannot give this model's stacks different "
-        "ones; use the adapter with --adapter",
+        "ones; use the adapter with `adapter`",
         source_);
   // A head with its own matrix has no scale in config.json (a tied T5 head has one).
   const auto& head = network_->spec().language_model_head;

@@ -27,7 +27,7 @@ WeightFormat stored_format(const Fields& config) {
     fail(
         "{}: quantization_config: quant_method: expected \"{}\", bitsandbytes, gptq, awq or "
         "compressed-tensors, found \"{}\"; use the model's directory with floating-point weights, and "
-        "--weights",
+        "quantize it with `weights`",
         config.source(), kMethod, method);
   const std::string weights = field("weights");
   if (weights != "int8" && weights != "int4")

@@ -87,7 +87,7 @@ std::int64_t make_fresh_model(const FreshModel& fresh) {
   std::vector<std::pair<std::string, Json>> fields;
   for (const std::string& setting : fresh.settings) {
     const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos || equals == 0) fail("--set {}: expected field=value", setting);
+    if (equals == std::string::npos || equals == 0) fail("`set` {}: expected field=value", setting);
     const std::string field = setting.substr(0, equals), value = setting.substr(equals + 1);
     if (field == "preset")
       preset = value;
@@ -105,7 +105,7 @@ std::int64_t make_fresh_model(const FreshModel& fresh) {
   for (const auto& [field, value] : fields) {
     const auto& optional = family.optional_fields;
     if (!config.contains(field) && std::find(optional.begin(), optional.end(), field) == optional.end())
-      fail("--set {}: {} does not have this field", field, fresh.family);
+      fail("`set` {}: {} does not have this field", field, fresh.family);
     config[field] = value;
   }
   keep_inside(config, fields);

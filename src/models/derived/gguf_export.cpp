@@ -287,7 +287,7 @@ class Export {
 void write_gguf(const PretrainedModel& model, const std::filesystem::path& directory, const std::string& type,
                 const std::filesystem::path& file) {
   const auto found = std::ranges::find(file_types, type, &FileType::name);
-  if (found == std::end(file_types)) fail("--type: expected f32, f16, q8_0, q4_0 or q4_k_m, found {}", type);
+  if (found == std::end(file_types)) fail("`type`: expected f32, f16, q8_0, q4_0 or q4_k_m, found {}", type);
   if (!model.network()->spec().decoder) fail("{}: expected a decoder, to write a GGUF file", model.source());
   Export(model, *found).write(directory, file);
 }

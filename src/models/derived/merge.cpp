@@ -79,7 +79,7 @@ void change_table(const PretrainedModel& model, const OriginalModule& module, co
   if (is_shared(model, module))
     fail(
         "{}: the adapter cannot be merged: other parts of the model read this table without the adapter; use "
-        "it with --adapter",
+        "it with `adapter`",
         module.name);
   Tensor table = parameter_of(model, module);  // [n, d]
   Tensor change = ops::matmul(t.b, t.a).t() * t.scale;
@@ -93,7 +93,7 @@ void change_table(const PretrainedModel& model, const OriginalModule& module, co
 void check_can_merge(const PretrainedModel& model) {
   for (const auto& adapter : model.adapters())
     if (adapter->has_virtual_tokens())
-      fail("{}: the adapter cannot be merged: weights cannot hold its virtual tokens; use it with --adapter",
+      fail("{}: the adapter cannot be merged: weights cannot hold its virtual tokens; use it with `adapter`",
            adapter->source());
 }
 

@@ -27,7 +27,7 @@ void check_layers(const StackSpec& stack, const std::vector<std::int64_t>& layer
   const auto count = static_cast<std::int64_t>(stack.layers.size());
   for (const std::int64_t layer : layers)
     if (layer < 0 || layer >= count)
-      fail("--keep-layers {}: expected layers from 0 to {} of {}", layer, count - 1, source);
+      fail("`keep_layers` {}: expected layers from 0 to {} of {}", layer, count - 1, source);
 }
 
 // The name in the large model for `name` in the small one.
@@ -47,7 +47,7 @@ std::string whole_name(const std::string& name, const std::vector<std::int64_t>&
 
 void shrink_model(const ModelDirectory& from, const std::vector<std::int64_t>& layers,
                   const std::filesystem::path& to) {
-  if (layers.empty()) fail("--keep-layers: expected at least one layer");
+  if (layers.empty()) fail("`keep_layers`: expected at least one layer");
   const std::string source = from.path().string();
   const PretrainedModel whole = PretrainedModel::load(from, Purpose::training);
   const ModelSpec& spec = whole.network()->spec();

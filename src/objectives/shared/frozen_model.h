@@ -5,7 +5,7 @@
 
 namespace attend {
 
-// Loads it with the objective's head. `option`, such as "--teacher", names it in errors. Throws Error if it
+// Loads it with the objective's head. `option`, such as "`teacher`", names it in errors. Throws Error if it
 // has no such head, or if its stacks or tokens differ from the trained model's.
 PretrainedModel load_frozen(const Setting& setting, const ObjectiveKind& kind,
                             const std::filesystem::path& path, const char* option);

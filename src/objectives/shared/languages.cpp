@@ -44,7 +44,7 @@ std::vector<std::int64_t> file_languages(const Setting& setting) {
   std::vector<std::int64_t> languages;
   for (std::size_t i = 0; i < setting.files.size(); ++i) {
     const std::string ending = std::filesystem::path(setting.files[i]).extension().string();
-    const std::string name = !said.empty()    ? said[said.size() == 1 ? 0 : i]
+    const std::string name = !given.empty()   ? given[given.size() == 1 ? 0 : i]
                              : ending.empty() ? ""
                                               : ending.substr(1);
     const auto named = std::ranges::find(names, name, [](const auto& each) { return each.first; });

@@ -8,7 +8,8 @@
 namespace attend {
 namespace {
 
-constexpr const char* kAdvice = R"(say how a turn is written, such as --template 'User: {user}\nBot: {bot}')";
+constexpr const char* kAdvice =
+    R"(say how a turn is written, such as 'User: {user}\nBot: {bot}' (`template`))";
 
 std::string without_escapes(const std::string& text) {
   std::string result;
@@ -94,7 +95,7 @@ const ChatTemplate::Jinja& ChatTemplate::choose(const Json& variables) const {
   if (found != templates_.end()) return found->second;
   std::string names;
   for (const auto& each : templates_) names += (names.empty() ? "" : ", ") + each.first;
-  fail("expected a chat template named default, found {}; name one of them with --template", names);
+  fail("expected a chat template named default, found {}; name one of them with `template`", names);
 }
 
 std::string ChatTemplate::text(const Json& variables) const {
@@ -105,8 +106,10 @@ ChatTemplate::Plain ChatTemplate::read_plain(const std::string& text) {
   const auto find = [&](const char* name, std::size_t from) { return text.find(name, from); };
   const std::size_t system = find("{system}", 0), user = find("{user}", 0), bot = find("{bot}", 0);
   if (user == text.npos || bot == text.npos || bot < user || (system != text.npos && system > user))
-    fail("the template: expected {{user}} and behind it {{bot}}, perhaps {{system}} in front, found '{}'; {}",
-         text, kAdvice);
+    fail(
+        "the template: expected {{user}} and after it {{bot}}, optionally {{system}} before them, found "
+        "'{}'; {}",
+        text, kAdvice);
   Plain plain;
   std::size_t begin = 0;
   plain.after_system = "\n";

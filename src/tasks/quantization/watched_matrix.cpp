@@ -12,7 +12,7 @@
 namespace attend {
 namespace {
 
-constexpr std::size_t most_tokens = 16384;
+constexpr std::size_t kMaxWatchedTokens = 16384;
 
 // The texts' tokens, one text each.
 std::vector<Tensor> read_ids(const ModelDirectory& directory, const PretrainedModel& model,
@@ -22,14 +22,14 @@ std::vector<Tensor> read_ids(const ModelDirectory& directory, const PretrainedMo
   const Stack stack = network->encoder ? network->encoder : network->decoder;
   tokenizer.truncation() =
       Truncation{.max_length = static_cast<std::size_t>(std::min<std::int64_t>(
-                     stack->embeddings->max_positions(), static_cast<std::int64_t>(most_tokens)))};
+                     stack->embeddings->max_positions(), static_cast<std::int64_t>(kMaxWatchedTokens)))};
   tokenizer.padding().reset();
   std::vector<Tensor> texts;
   std::size_t tokens = 0;
   for (const std::string& line : read_lines(file)) {
     const Encoding encoding = tokenizer.encode(line, {.with_details = false});
     if (encoding.ids.empty()) continue;
-    if ((tokens += encoding.ids.size()) > most_tokens && !texts.empty()) break;
+    if ((tokens += encoding.ids.size()) > kMaxWatchedTokens && !texts.empty()) break;
     texts.push_back(
         ops::tensor(std::vector<std::int64_t>(encoding.ids.begin(), encoding.ids.end())).unsqueeze(0));
   }

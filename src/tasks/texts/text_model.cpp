@@ -153,8 +153,8 @@ void TextModel::check(const Encoding& encoding, const std::string& what) const {
   if (encoding.ids.empty()) fail("{} has no tokens: expected at least one", what);
   const std::int64_t most = positions_of(model_);
   if (static_cast<std::int64_t>(encoding.ids.size()) > most)
-    fail("{} has {} tokens, but the model reads {}: shorten it, or cut it off with --truncate (truncate)",
-         what, encoding.ids.size(), most);
+    fail("{} has {} tokens, but the model reads {}: shorten it, or cut it off with `truncate`", what,
+         encoding.ids.size(), most);
 }
 
 void TextModel::for_each_batch(

@@ -90,7 +90,7 @@ Padding default_padding(const Tokenizer& tokenizer, const std::filesystem::path&
   padding.left = is_left(config, "padding_side", in(left, config.family()) ? "left" : "right");
   if (config.family() == "XLNet" || config.family() == "xlnet") padding.type_id = 3;
   const std::optional<TokenId> id = special_token(tokenizer, directory, "pad_token");
-  if (!id) fail("--padding: the tokenizer has no padding token");
+  if (!id) fail("`padding`: the tokenizer has no padding token");
   padding.id = *id;
   padding.token = *tokenizer.id_to_token(*id);
   return padding;

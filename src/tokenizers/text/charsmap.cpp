@@ -37,7 +37,7 @@ Charsmap::Charsmap(std::string_view bytes, const std::string& source) {
   std::memcpy(&size, bytes.data(), sizeof size);
   bytes.remove_prefix(sizeof size);
   if (size % sizeof(std::uint32_t) != 0 || size > bytes.size())
-    fail("{}: the charsmap's trie is said to have {} bytes, but {} follow", source, size, bytes.size());
+    fail("{}: expected {} bytes of the charsmap's trie, found {}", source, size, bytes.size());
   units_.resize(size / sizeof(std::uint32_t));
   if (size > 0) std::memcpy(units_.data(), bytes.data(), size);
   replacements_ = bytes.substr(size);

@@ -2,7 +2,7 @@
 
 Tiny models are trained without dropout, with AdamW, warm-up, a linear schedule, clipping and several batches to a step: by
 attend, and here from the batches that it saved. All losses of metrics.jsonl, which has every tenth step, and the weights after
-the last step must agree. Three seeds, of which the worst is printed: weights, data and what is hidden differ.
+the last step must agree. The worst of three seeds is printed; weights, data and masked tokens depend on the seed.
 
     python tests/oracle/training/curves.py build/release/attend [model ...] [--seed N]
 """

@@ -320,7 +320,7 @@ def arguments(description: str | None) -> argparse.Namespace:
 
 
 def run_all(checks: dict[str, Callable[[], bool]], options: argparse.Namespace) -> int:
-    """The exit status. A check that cannot go on has failed, and those behind it are made all the same."""
+    """The exit status. A check that stops with an exception has failed; the checks after it still run."""
     results = []
     for label, check in checks.items():
         if options.chosen and not any(each in label for each in options.chosen):
