@@ -40,19 +40,17 @@ void set_log(LogHandler handler) {
 }
 
 void log_to_standard_error() {
-  log_to_standard_error([](std::string_view message) { return std::string(message); });
+  set_quiet(false);
+  set_log(write_to_standard_error);
 }
 
-void log_to_standard_error(std::string (*reword)(std::string_view message)) {
-  set_quiet(false);
-  set_log([reword](LogLevel level, std::string_view text) {
-    if (level == LogLevel::remark && quiet()) return;
-    hide_progress();
-    if (level == LogLevel::remark)
-      standard_error().info("{}", reword(text));
-    else
-      standard_error().warn("warning: {}", reword(text));
-  });
+void write_to_standard_error(LogLevel level, std::string_view text) {
+  if (level == LogLevel::remark && quiet()) return;
+  hide_progress();
+  if (level == LogLevel::remark)
+    standard_error().info("{}", text);
+  else
+    standard_error().warn("warning: {}", text);
 }
 
 void log_line(LogLevel level, std::string_view text) {

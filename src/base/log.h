@@ -3,16 +3,12 @@
 
 #include <attend/log.h>
 
-#include <string>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace attend {
-
-// As log_to_standard_error() of attend/log.h; `reword` changes each message before it is written.
-void log_to_standard_error(std::string (*reword)(std::string_view message));
 
 void log_line(LogLevel level, std::string_view text);
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "base/log.h"
+#include "cli/options/flag_names.h"
 #include "cli/options/verb.h"
 
 #include <cerrno>
@@ -59,7 +59,7 @@ void finish_output() {
 
 int main(int argc, char** argv) {
   attend::cli::give_large_blocks_back();
-  attend::log_to_standard_error(attend::cli::with_flags);
+  attend::cli::log_with_flags();
   try {
     const int status = attend::cli::run(argc, argv);
     attend::cli::finish_output();

@@ -2,6 +2,7 @@
 #include <attend/training.h>
 
 #include "base/interrupt.h"
+#include "cli/options/flag_names.h"
 #include "cli/options/model_option.h"
 #include "cli/options/option_flags.h"
 #include "cli/options/verb.h"

@@ -15,7 +15,8 @@ Json token_rows(const Features& features) {
 Options VectorParameters::parameters() {
   Options all = prompt_parameters(embed_);
   all.push_back(
-      option::integer("dimensions", embed_.dimensions, 1, "Keep only the first N numbers of each vector, of length 1 again if the model's are"));
+      option::integer("dimensions", embed_.dimensions, 1,
+                      "Keep only the first N numbers of each vector, of length 1 again if the model's are"));
   all.push_back(option::flag("normalize", embed_.normalize,
                              "Scale vectors to length 1, or not; default: the model's setting"));
   all.push_back(

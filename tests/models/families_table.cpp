@@ -125,7 +125,8 @@ std::string attention_of(const StackSpec& stack) {
   const AttentionSpec& attention = stack.layers.front().self_attention;
   if (attention.blocks) return "block-sparse";
   const std::string_view windows = !local ? "" : all ? ", local" : ", some layers local";
-  const std::string_view shared = attention.heads_of_keys() < attention.heads ? ", fewer key-value heads" : "";
+  const std::string_view shared =
+      attention.heads_of_keys() < attention.heads ? ", fewer key-value heads" : "";
   return fmt::format("{}{}{}{}", attention.causal ? "causal" : "full", windows, shared,
                      stack.layers.front().cross_attention ? ", cross" : "");
 }

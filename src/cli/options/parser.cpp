@@ -6,39 +6,9 @@
 #include "cli/options/verb.h"
 #include "parallel/launch.h"
 
-#include <algorithm>
 #include <iostream>
-#include <set>
 
 namespace attend::cli {
-
-namespace {
-
-// The long names of the verb's options, without the dashes in front.
-std::set<std::string>& flags() {
-  static std::set<std::string>& names = *new std::set<std::string>;
-  return names;
-}
-
-}  // namespace
-
-std::string with_flags(std::string_view message) {
-  std::string text;
-  while (true) {
-    const std::size_t begin = message.find('`');
-    const std::size_t end = begin == message.npos ? begin : message.find('`', begin + 1);
-    if (end == message.npos) return text.append(message);
-    std::string name(message.substr(begin + 1, end - begin - 1));
-    std::ranges::replace(name, '_', '-');
-    if (flags().contains(name)) {
-      text.append(message.substr(0, begin)).append("--").append(name);
-      message.remove_prefix(end + 1);
-    } else {  // the second one may begin a name
-      text.append(message.substr(0, end));
-      message.remove_prefix(end);
-    }
-  }
-}
 
 Parser::Parser(std::string name, std::string description, std::string example)
     : app_(std::move(description), "attend " + name) {
@@ -58,8 +28,6 @@ std::optional<int> Parser::parse(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app_.exit(error, std::cout, std::cerr) == 0 ? 0 : 2;
   }
-  for (const CLI::Option* option : app_.get_options())
-    flags().insert(option->get_lnames().begin(), option->get_lnames().end());
   set_thread_count(common_.threads > 0 ? common_.threads : default_threads());
   set_quiet(common_.quiet);
   return {};

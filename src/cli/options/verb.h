@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -46,10 +45,6 @@ class Parser {
   CLI::App app_;
   CommonOptions common_;
 };
-
-// The message as the command prints it: the library names an option `top_k`, the command line --top-k. Knows
-// the options of the verb that was parsed, and changes nothing else.
-std::string with_flags(std::string_view message);
 
 // Checks of numbers. (The messages of CLI11's own write out the largest double.)
 inline CLI::Validator not_negative() {

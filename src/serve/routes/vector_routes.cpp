@@ -62,11 +62,11 @@ RequestFields input_fields(const char* name, const ServedModels& models) {
 
 // The fields that OpenAI's and text-embeddings-inference's requests share.
 RequestFields shared_fields() {
-  return {
-      {"dimensions", integer(1), "size of the vectors: their first numbers, of length 1 again if the model's vectors are"},
-      {"prompt_name", name(), "one of the model's prompts goes before each text"},
-      {"normalize", flag(), "whether vectors have the length 1"},
-      {"truncate", flag(), "cut texts that are longer than the model reads, unless false"}};
+  return {{"dimensions", integer(1),
+           "size of the vectors: their first numbers, of length 1 again if the model's vectors are"},
+          {"prompt_name", name(), "one of the model's prompts goes before each text"},
+          {"normalize", flag(), "whether vectors have the length 1"},
+          {"truncate", flag(), "cut texts that are longer than the model reads, unless false"}};
 }
 
 EmbedOptions read_shared(const Fields& body, const ChosenModel& chosen) {
