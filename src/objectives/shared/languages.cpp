@@ -31,15 +31,15 @@ std::optional<std::int64_t> find_number(const std::string& text, std::int64_t co
 std::vector<std::int64_t> file_languages(const Setting& setting) {
   const StackSpec& stack = setting.spec.encoder ? *setting.spec.encoder : *setting.spec.decoder;
   const std::int64_t count = stack.embeddings.languages;
-  const std::vector<std::string>& said = setting.recipe.data.languages;
+  const std::vector<std::string>& given = setting.recipe.data.languages;
   if (count == 0) {
-    if (!said.empty())
+    if (!given.empty())
       fail("`languages`: {} has no vectors for languages; leave them out", setting.directory.path().string());
     return {};
   }
-  if (said.size() > 1 && said.size() != setting.files.size())
+  if (given.size() > 1 && given.size() != setting.files.size())
     fail("`languages`: expected one of all files or one for each of {}, found {}", setting.files.size(),
-         said.size());
+         given.size());
   const auto names = read_names(setting.directory.config(), count);
   std::vector<std::int64_t> languages;
   for (std::size_t i = 0; i < setting.files.size(); ++i) {
