@@ -158,6 +158,9 @@ def detection(server):
     status, text = server.ask("POST", "/detect", form, {"Content-Type": "application/x-www-form-urlencoded"})
     equal("a form", (status, json.loads(text)[0]["language"]), (200, "en"))
     equal("no language", server.post("/detect", q="12345"), [])
+    odd = ["\0\x01\x7f\x85\x9a\ufdd0\uffff\U0010ffff", "]\u00e1u4O\u00e1\u009a"]  # characters that CLD2 does not read
+    equal("odd characters", {each["language"] for each in server.post("/detect", q=odd)} & {"un"}, set())
+    equal("between others", server.post("/detect", q=german + "\x9a")[0]["language"], "de")
     known = server.post("/translate", q=german, source="de", target="en")
     made = server.post("/translate", q=german, source="auto", target="en")
     equal("auto", made, {**known, "detectedLanguage": found[0]})

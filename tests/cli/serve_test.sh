@@ -163,7 +163,10 @@ def bad_requests(server):
     server.refused(400, "/v1/run/fill-mask", {"model": "bert", "inputs": {"text": 1}}, "inputs.text: expected a text, found 1")
     for wrong, words in [({"truncate": [None]}, "truncate: expected true or false"), ({"top_k": 0}, "top_k: expected an integer of at least 1")]:
         server.refused(400, "/v1/run/fill-mask", {"model": "bert", "inputs": "a", "parameters": wrong}, "parameters." + words)
-    server.refused(400, "/v1/run/sentence-similarity", {"model": "bert", "inputs": "a", "parameters": {"normalize": [None, None]}}, "normalize: expected")
+    pair = {"source_sentence": "a", "sentences": ["b"]}
+    server.refused(400, "/v1/run/sentence-similarity", {"model": "bert", "inputs": pair, "parameters": {"normalize": [None, None]}}, "normalize: expected")
+    server.refused(400, "/v1/run/sentence-similarity", {"model": "bert", "inputs": "a"}, "inputs: expected an object or a list of objects")
+    server.refused(400, "/v1/run/fill-mask", {"model": "bert", "inputs": {}}, "expected a field text or sequence or inputs")
     server.refused(400, vector, {"model": "bert", "input": "a", "foo": 1}, 'there is no field "foo"')
     server.refused(400, "/tokenize", {"model": "bert", "text": "a", "foo": 1}, 'there is no field "foo"')
     server.refused(400, "/detokenize", {"model": "gpt2", "ids": [4294967297]}, "ids[0]: expected an integer of at most")
