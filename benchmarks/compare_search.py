@@ -5,8 +5,8 @@
 
 The model has MiniLM's shape and random weights. It embeds some texts; the stored vectors are these with noise, of length 1. Recall is
 the share of the ten nearest vectors, as NumPy finds them in float32, that are among the ten found. One query: the time of the whole
-command, start of the program included, the fastest of several. Many queries: what each adds. Needs the packages of
-tests/oracle/requirements.txt, and hnswlib for its row.
+command, start of the program included, the fastest of several. Many queries: what each adds. "index" is the search with
+--index. Needs the packages of tests/oracle/requirements.txt, and hnswlib for its row.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ def make_model(directory: Path) -> None:
     body.mkdir()
     (body / "vocab.txt").write_text("\n".join(words))
     BertTokenizerFast(str(body / "vocab.txt")).save_pretrained(body)
-    BertModel(BertConfig(hidden_size=SIZE, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536)).save_pretrained(body)
+    model = BertModel(BertConfig(hidden_size=SIZE, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536))
+    for table in (model.embeddings.position_embeddings, model.embeddings.token_type_embeddings):
+        table.weight.data.mul_(0.1)  # what all texts share would otherwise make their vectors alike
+    model.save_pretrained(body)
     modules = [models.Transformer(str(body)), models.Pooling(SIZE, pooling_mode="mean"), models.Normalize()]
     SentenceTransformer(modules=modules, device="cpu").save(str(directory))
 
@@ -70,6 +73,23 @@ def write_files(folder: Path, vectors: np.ndarray) -> dict[str, Path]:
     save_file({"vectors": integers, "scales": scales.astype(np.float32)}, files["int8"], metadata=use)
     save_file({"vectors": np.packbits(vectors > 0, axis=1)}, files["bits"], metadata=use)
     return files
+
+
+def measure(options: argparse.Namespace, model: str, path: Path, texts: list[str], index: bool) -> tuple[list[list[int]], str]:
+    """What is found for each text, and the columns of the table."""
+    common = [model, "--quiet", "--json", "--threads", options.threads]
+    search = [*common, "--top", str(TOP), "--search", str(path)]
+    start = time.perf_counter()
+    if index:
+        call(options.attend, *search, "--index", texts[0])
+    built = f"   (built in {time.perf_counter() - start:.0f} s)" if index else ""
+    one = [call(options.attend, *search, texts[0]) for _ in range(ROUNDS)]
+    many = min((call(options.attend, *search, stdin="\n".join(texts) + "\n") for _ in range(3)), key=lambda done: done[1])
+    embedded = min(call(options.attend, *common, stdin="\n".join(texts) + "\n")[1] for _ in range(3))
+    numbers = [[each["line"] - 1 for each in json.loads(line)["results"]] for line in many[0]]
+    clock, processor = (min(times) * 1000 for times in list(zip(*one))[1:])
+    added = (many[1] - embedded) / len(texts) * 1000
+    return numbers, f"{clock:9.1f} ms{processor:9.1f} ms{added:11.2f} ms{built}"
 
 
 def recall(found: list[list[int]], wanted: np.ndarray) -> float:
@@ -112,14 +132,9 @@ def main() -> None:
         print(f"{'':24}{'recall':>8}{'one query':>12}{'processor':>12}{'each of many':>14}")
         print(f"{'NumPy, float32':24}{1:8.3f}{'':24}{each:11.2f} ms")
         for name, path in write_files(Path(folder), vectors).items():
-            common = [str(model), "--quiet", "--json", "--threads", options.threads, "--top", str(TOP), "--search", str(path)]
-            one = [call(options.attend, *common, texts[0]) for _ in range(ROUNDS)]
-            many = call(options.attend, *common, stdin="\n".join(texts) + "\n")
-            embedded = call(options.attend, str(model), "--quiet", "--threads", options.threads, stdin="\n".join(texts) + "\n")
-            numbers = [[each["line"] - 1 for each in json.loads(line)["results"]] for line in many[0]]
-            added = (many[1] - embedded[1]) / len(texts) * 1000
-            clock, processor = (min(times) * 1000 for times in list(zip(*one))[1:])
-            print(f"{'attend, ' + name:24}{recall(numbers, wanted):8.3f}{clock:9.1f} ms{processor:9.1f} ms{added:11.2f} ms")
+            for index in (False, True):
+                numbers, columns = measure(options, str(model), path, texts, index)
+                print(f"{f'attend, {name}' + ', index' * index:24}{recall(numbers, wanted):8.3f}{columns}", flush=True)
         try:
             import hnswlib
         except ImportError:

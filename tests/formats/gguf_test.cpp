@@ -139,7 +139,7 @@ TEST(Gguf, NamesWhatIsWrong) {
              .number(std::uint32_t{10})
              .number(std::uint64_t{1} << 61),
          "values of key \"key\"");
-  expect(Writer().begin(1, 0).tensor("t", 32, 2, 0, 19), "type, number 19, is not supported");
+  expect(Writer().begin(1, 0).tensor("t", 32, 2, 0, 34), "type, number 34, is not supported");
   expect(Writer().begin(1, 0).tensor("t", 33, 2, 0), "a multiple of 32 numbers for Q8_0, found 33");
   expect(Writer().begin(1, 0).tensor("t", 0, 2, 0), "dimension 0: expected a positive number");
   expect(Writer().begin(1, 0).tensor("t", std::uint64_t{1} << 62, 32, 0), "fit into 63 bits");
