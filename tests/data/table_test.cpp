@@ -219,7 +219,7 @@ TEST(Table, WarnsOfALabelThatOnlyLine1Has) {
   EXPECT_TRUE(
       contains(said(kLabelled, "a.tsv", "What is it?\tmood?\n" + rows),
                "the label \"mood?\" is only in line 1; if that line names the columns, set `header`"));
-  EXPECT_FALSE(contains(said(kLabelled, "a.tsv", rows), "alone"));
+  EXPECT_FALSE(contains(said(kLabelled, "a.tsv", rows), "only in line 1"));
 }
 
 TEST(Table, HasAColumnForEachLabel) {

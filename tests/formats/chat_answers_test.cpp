@@ -15,6 +15,7 @@ constexpr std::string_view kQwen = "{{ tools }}<tool_call></tool_call>",
                            kNemo = "[TOOL_CALLS]{{ tools }}",
                            kSmall3 = "[TOOL_CALLS][CALL_ID][ARGS]{{ tools }}",
                            kGranite3 = "<|tool_call|>{{ tools }}<think>", kGemma3 = "<start_of_turn>",
+                           kApriel1 = "{{ tools }}<tool_calls>[{\"name\"",
                            kGptOss = "<|channel|>analysis<|message|>{{ tools }}",
                            kFunctionary = "{{ tools }}<function=f></function>",
                            kCoder = "{{ tools }}<tool_call><function=f><parameter=a>",
@@ -31,7 +32,7 @@ constexpr std::string_view kQwen = "{{ tools }}<tool_call></tool_call>",
 const std::vector<std::string> kTools = {"f", "get_weather"};
 const Json kSchemas = Json::parse(R"({"f": {"type": "object", "properties": {
     "text": {"type": "string"}, "count": {"type": "integer"}, "maybe": {"anyOf": [{"type": "string"}, {"type": "null"}]},
-    "list": {"type": "array"}, "flag": {"type": "boolean"}}}})");
+    "list": {"type": "array"}, "flag": {"type": "boolean"}, "unit": {"enum": ["C", "F"]}}}})");
 
 struct Parts {
   std::string content, reasoning;
@@ -116,6 +117,8 @@ TEST(ChatAnswers, CallsOfOtherFormats) {
   expect_parts(kSmall3, R"([TOOL_CALLS][{"name": "f", "arguments": {}}])", {"", "", {{"f", "{}"}}});
   expect_parts(kGranite3, R"(<|tool_call|>[{"name": "f", "arguments": {"a": 1}}])",
                {"", "", {{"f", "{\"a\": 1}"}}});
+  expect_parts(kApriel1, R"(Yes.<tool_calls>[{"name": "f", "arguments": {"a": 1}}]</tool_calls>)",
+               {"Yes.", "", {{"f", "{\"a\": 1}"}}});
   expect_parts(kFunctionary, R"(<function=f>{"a": 1}</function><function=g>{}</function>)",
                {"", "", {{"f", "{\"a\": 1}"}, {"g", "{}"}}});
   expect_parts(kGemma3, "```tool_code\nget_weather(city='Paris', days=2, wet=None)\n```",
@@ -164,6 +167,15 @@ TEST(ChatAnswers, CallsWithTaggedArguments) {
       "string=\"true\">1</｜DSML｜parameter>\n<｜DSML｜parameter name=\"b\" "
       "string=\"false\">{\"c\": 1}</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
       {"", "", {{"get_weather", R"({"a":"1","b":{"c":1}})"}}});
+  // White space around a value of a list does not belong to it, nor does a text become a number's value.
+  expect_parts(kCoder,
+               "<tool_call>\n<function=f>\n<parameter=unit>\t C \n</parameter>\n<parameter=text> x "
+               "</parameter>\n</function>\n</tool_call>",
+               {"", "", {{"f", R"({"unit":"C","text":" x "})"}}});
+  expect_parts(kDeepSeek32,
+               "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"f\">\n<｜DSML｜parameter name=\"count\" "
+               "string=\"true\">3 </｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+               {"", "", {{"f", R"({"count":3})"}}});
   for (const std::string_view text :
        {"<tool_call>", "<tool_call>\n<function=f", "<tool_call>no function</tool_call>",
         "<tool_call><function=f><parameter=a>1</function></tool_call>"})
@@ -281,7 +293,8 @@ TEST(ChatAnswers, AreWrittenAsTheyAreRead) {
   const Json calls =
       Json::parse(R"([{"id": "1", "type": "function", "function": {"name": "f", "arguments": {"a": 1}}},
                                      {"function": {"name": "get_weather", "arguments": "{}"}}])");
-  for (const std::string_view each : {kQwen, kNemo, kSmall3, kGranite3, kFunctionary, kGemma3, kLlama3}) {
+  for (const std::string_view each :
+       {kQwen, kNemo, kSmall3, kApriel1, kGranite3, kFunctionary, kGemma3, kLlama3}) {
     const std::string text = written_calls(calls, *recognize_answers(each).calls);
     expect_parts(each, text, {"", "", {{"f", "{\"a\": 1}"}, {"get_weather", "{}"}}});
   }

@@ -64,6 +64,7 @@ constexpr CallFormat kCommandR = {.open = "Action:",
                                   .is_list = true,
                                   .fence = "```json"};
 constexpr CallFormat kGranite = {.open = "<|tool_call|>", .is_list = true};
+constexpr CallFormat kApriel = {.open = "<tool_calls>", .close = "</tool_calls>", .is_list = true};
 constexpr CallFormat kHermes = {.open = "<tool_call>", .close = "</tool_call>"};
 constexpr CallFormat kLlama = {
     .open = "<|python_tag|>", .arguments = "parameters", .is_bare = true, .is_python = true};
@@ -96,6 +97,7 @@ const std::vector<Row>& format_rows() {
        {},
        {"<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>"}},
       {&kCommandR, {"Action:", "tool_name"}},
+      {&kApriel, {"<tool_calls>["}},
       // Other tags, which are not read.
       {nullptr, {"<parameter="}},
       {nullptr, {"<arg_key>"}},

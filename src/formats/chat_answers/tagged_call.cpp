@@ -50,24 +50,43 @@ bool has_type(const Json& value, const std::string& type) {
   return type == "null" && value.is_null();
 }
 
-// A text stands for itself where the schema allows texts, unless it is another value that the schema allows.
-Json argument_value(std::string_view text, const Json& schema) {
+std::vector<std::string> types_of(const Json& schema) {
   std::vector<std::string> types;
   add_types(schema, types);
+  return types;
+}
+
+bool takes_text(const std::vector<std::string>& types) {
+  return types.empty() || std::ranges::find(types, "string") != types.end();
+}
+
+// A text without the white space around it, which the grammar allows, if only so it is one of the schema's
+// values.
+Json text_value(std::string_view text, const Json& schema) {
+  const Json whole = std::string(text), stripped = std::string(strip(text));
+  const auto allows = [&](const Json& value) {
+    const Json values = schema.value("enum", Json::array());
+    return std::ranges::find(values, value) != values.end() || schema.value("const", Json()) == value;
+  };
+  return !allows(whole) && allows(stripped) ? stripped : whole;
+}
+
+// A text stands for itself where the schema allows texts, unless it is another value that the schema allows.
+Json argument_value(std::string_view text, const Json& schema) {
+  const std::vector<std::string> types = types_of(schema);
   const std::string stripped(strip(text));
-  const bool takes_text = types.empty() || std::ranges::find(types, "string") != types.end();
   const Json python = {{"True", true}, {"False", false}, {"None", nullptr}};
-  Json value = std::string(text);
+  Json value = text_value(text, schema);
   try {
     value = python.contains(stripped) ? python[stripped] : parse_json(stripped, "an argument");
   } catch (const Error&) {
     return value;
   }
-  if (value.is_string()) return takes_text ? Json(std::string(text)) : value;
+  if (value.is_string()) return takes_text(types) ? text_value(text, schema) : value;
   const bool fits = types.empty() || std::ranges::any_of(types, [&](const std::string& type) {
                       return has_type(value, type);
                     });
-  return fits || !takes_text ? value : Json(std::string(text));
+  return fits || !takes_text(types) ? value : text_value(text, schema);
 }
 
 // Models write a line break at the beginning and the end of a value.
@@ -105,8 +124,10 @@ std::vector<WholeCall> read_tagged_calls(std::string_view text, const TaggedArgu
       const bool is_text = reader.passed().find("string=\"true\"") != std::string_view::npos;
       if (!reader.find(tags.value_close, {})) return {};
       const std::string_view value = without_breaks(reader.passed());
-      const Json property = is_text ? Json({{"type", "string"}}) : known.value(key, Json::object());
-      arguments[key] = argument_value(value, property);
+      Json property = known.value(key, Json::object());
+      if (!property.is_object()) property = Json::object();  // true: any value
+      const bool as_text = is_text && takes_text(types_of(property));
+      arguments[key] = as_text ? text_value(value, property) : argument_value(value, property);
     }
     calls.push_back({std::string(name), arguments.dump()});
   }
