@@ -82,7 +82,7 @@ def embeddings_of_cohere(server):
             equal("binary", made["binary"][i], [x - 128 for x in made["ubinary"][i]])
     equal("the default", list(server.post("/v2/embed", **ask)["embeddings"]), ["float"])
     short = server.post("/v2/embed", **ask, output_dimension=8, truncate="END", priority=1)["embeddings"]["float"]
-    close("cut", short[0], unit(vectors[0][:8]))
+    close("cut", short[0], vectors[0][:8])
     server.refused(400, "/v2/embed", dict(model="bert", texts=TEXTS), "input_type: expected one of")
     server.refused(400, "/v2/embed", dict(ask, embedding_types=["float16"]), "embedding_types[0]")
     server.refused(400, "/v2/embed", dict(ask, texts=["door " * 3000], truncate="NONE"), "tokens")
