@@ -14,8 +14,12 @@ bool is_named(const Option& option, const std::string& name) {
   return option.name == name || std::ranges::find(option.aliases, name) != option.aliases.end();
 }
 
+Options::const_iterator position_of(const Options& options, const std::string& name) {
+  return std::ranges::find_if(options, [&](const Option& each) { return is_named(each, name); });
+}
+
 const Option& find(const Options& options, const std::string& name) {
-  const auto found = std::ranges::find_if(options, [&](const Option& each) { return is_named(each, name); });
+  const auto found = position_of(options, name);
   if (found == options.end()) throw std::logic_error("no option is called " + name);
   return *found;
 }
@@ -72,8 +76,7 @@ Json schema_of(const Options& options) {
 
 void set_options(const Options& options, const Json& given, const std::string& where) {
   for (const auto& [name, value] : given.items()) {
-    const auto found =
-        std::ranges::find_if(options, [&](const Option& each) { return is_named(each, name); });
+    const auto found = position_of(options, name);
     if (found == options.end()) {
       std::vector<std::string> names;
       for (const Option& each : options) names.push_back(each.name);
