@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-printf 'the lamp is on the table\nnobody saw the second door\nder Hund läuft auf die Straße\n' >text
+printf 'the lamp is on the table\nthe second door is open\nder Hund läuft auf die Straße\n' >text
 "$attend" tokenizer train --model wordpiece --vocab-size 120 --output bert text 2>log
 cp -r bert labels && cp -r bert judge
 tiny=(--set hidden_size=32 --set num_hidden_layers=2 --set num_attention_heads=2 --set intermediate_size=64)
@@ -25,7 +25,7 @@ python3 - <<'PYTHON'
 import base64, json, os, shutil, struct, subprocess, urllib.parse
 from server import Server, attend, equal, fail
 
-TEXTS = ["the lamp", "nobody saw the second door"]
+TEXTS = ["the lamp", "the second door is open"]
 
 
 def command(*words, lines=None):
@@ -91,13 +91,13 @@ def embeddings_of_cohere(server):
 
 
 def predictions(server):
-    pairs = [("the lamp", None), ("the lamp", "nobody saw")]
+    pairs = [("the lamp", None), ("the lamp", "the second door")]
     lines = "".join(json.dumps({"text": a, "text_pair": b} if b else {"text": a}) + "\n" for a, b in pairs)
     one, pair = ([{"score": each["score"], "label": each["label"]} for each in answer]
                  for answer in command("run", "text-classification", "labels", "--top-k", "0", "--json-input", lines=lines))  # fmt: skip
     equal("a text", server.post("/predict", model="labels", inputs="the lamp"), one)
-    equal("a pair", server.post("/predict", model="labels", inputs=["the lamp", "nobody saw"]), pair)
-    equal("several", server.post("/predict", model="labels", inputs=[["the lamp"], ["the lamp", "nobody saw"]]), [one, pair])
+    equal("a pair", server.post("/predict", model="labels", inputs=["the lamp", "the second door"]), pair)
+    equal("several", server.post("/predict", model="labels", inputs=[["the lamp"], ["the lamp", "the second door"]]), [one, pair])
     raw = server.post("/predict", model="labels", inputs="the lamp", raw_scores=True)
     equal("raw scores", ([each["label"] for each in raw], sum(each["score"] for each in raw) == 1), ([each["label"] for each in one], False))
     server.refused(400, "/predict", dict(model="labels", inputs=["a", "b", "c"]), "inputs: expected")
