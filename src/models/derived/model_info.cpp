@@ -1,9 +1,8 @@
 #include "models/derived/model_info.h"
 
-#include "base/error.h"
 #include "models/checkpoint/found_architecture.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
 namespace attend {
 namespace {
@@ -11,10 +10,9 @@ namespace {
 // The architecture that is loaded, if config.json does not name it.
 void find_architecture(const ModelDirectory& directory, const WeightFiles& checkpoint,
                        Inspection& inspection) {
-  const auto known = std::ranges::find_if(
-      families(), [&](const Family* family) { return family->model_type == inspection.model_type; });
-  if (known == families().end()) return;
-  inspection.architectures = {found_architecture(**known, directory.config(), checkpoint)};
+  const Family* const family = known_family(directory.config());
+  if (family == nullptr) return;
+  inspection.architectures = {found_architecture(*family, directory.config(), checkpoint)};
   inspection.unusual.push_back(
       fmt::format("config.json names no architecture; its tensors fit {}", inspection.architectures.front()));
 }

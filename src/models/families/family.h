@@ -31,7 +31,8 @@ struct Family {
 
 // An Error that lists the known ones if there is none with this model_type.
 const Family& find_family(std::string_view model_type);
-const Family& find_family(const Fields& config);  // by its model_type
+const Family& find_family(const Fields& config);   // by its model_type
+const Family* known_family(const Fields& config);  // the same; null if there is none
 std::span<const Family* const> families();
 
 // Helpers for reading a family's config.

@@ -111,12 +111,16 @@ const Family& find_family(std::string_view model_type) {
   fail("unknown model type \"{}\"; the known ones are {}", model_type, known());
 }
 
-const Family& find_family(const Fields& config) {
-  std::string model_type = config.text({"model_type"});
+const Family* known_family(const Fields& config) {
+  const std::string model_type = config.text({"model_type"}, "");
   // JinaBERT's files say that they are BERT's, but with ALiBi, which BERT does not have.
-  if (model_type == "bert" && config.text({"position_embedding_type"}, "") == "alibi")
-    model_type = "jina_bert";
-  if (const Family* family = known_family(model_type)) return *family;
+  const bool is_jina = model_type == "bert" && config.text({"position_embedding_type"}, "") == "alibi";
+  return known_family(is_jina ? "jina_bert" : model_type);
+}
+
+const Family& find_family(const Fields& config) {
+  const std::string model_type = config.text({"model_type"});
+  if (const Family* family = known_family(config)) return *family;
   fail("{}: model_type: unknown type \"{}\"; the known ones are {}", config.source(), model_type, known());
 }
 
