@@ -13,7 +13,10 @@ int main(int argc, char** argv) {
   try {
     attend::ConversationOptions options;
     if (argc == 3) options.chat_template = argv[2];  // else the model has one
-    options.settings = R"({"do_sample": false, "max_new_tokens": 80})";
+    options.configure = [](attend::GenerationConfig& config) {
+      config.do_sample = false;
+      config.max_new_tokens = 80;
+    };
     attend::Conversation conversation(argv[1], options);
     for (std::string question; std::cout << "> " << std::flush && std::getline(std::cin, question);) {
       conversation.answer(question, [](const std::string& more) {  // called for every few letters

@@ -25,7 +25,11 @@ int main(int argc, char** argv) {
         ++open;
       }
       queue.submit({.prompt = line,
-                    .settings = R"({"max_new_tokens": 20, "do_sample": false})",
+                    .configure =
+                        [](attend::GenerationConfig& config) {
+                          config.max_new_tokens = 20;
+                          config.do_sample = false;
+                        },
                     .on_end = [&, line](const attend::QueueResult& result) {  // on the queue's thread
                       const std::lock_guard end(mutex);
                       if (result.end == attend::QueueResult::End::finished)

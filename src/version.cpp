@@ -2,7 +2,7 @@
 
 namespace attend {
 
-const char* version() {
+const char* v1::version() {
   return ATTEND_VERSION;
 }
 

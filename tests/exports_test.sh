@@ -18,11 +18,11 @@ names=$(IFS='|' && echo "${public[*]}")
 # Instances of the standard library's templates may occur in any library.
 nm --dynamic --defined-only --demangle "$library" | cut -d ' ' -f 3- | sort -u >/tmp/attend-exports.$$
 trap 'rm -f /tmp/attend-exports.$$' EXIT
-others=$(grep -vE "^(typeinfo (name )?for |vtable for |guard variable for |non-virtual thunk to |VTT for )?attend::($names)\\b|^(typeinfo (name )?for |vtable for |guard variable for |.* )?(std|__gnu_cxx)::|^(operator|_)" /tmp/attend-exports.$$ || true)
+others=$(grep -vE "^(typeinfo (name )?for |vtable for |guard variable for |non-virtual thunk to |VTT for )?attend::v1::($names)\\b|^(typeinfo (name )?for |vtable for |guard variable for |.* )?(std|__gnu_cxx)::|^(operator|_)" /tmp/attend-exports.$$ || true)
 [ -z "$others" ] || fail "these symbols are shown and are not in include/attend:
 $(head -n 20 <<<"$others")"
 for name in "${public[@]}"; do
-  grep --quiet "attend::$name\b" /tmp/attend-exports.$$ || fail "include/attend has $name, the library does not show it"
+  grep --quiet "attend::v1::$name\b" /tmp/attend-exports.$$ || fail "include/attend has $name, the library does not show it"
 done
 readelf --dynamic "$library" | grep --quiet "soname.*libattend.so.$(sed -nE 's/#define ATTEND_VERSION_M(AJOR|INOR) (.*)/\2/p' include/attend/version.h | paste -sd .)\]" ||
   fail "the library's name for the linker does not carry the version"

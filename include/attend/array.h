@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-namespace attend {
+namespace attend::inline v1 {
 
 struct ATTEND_API Array {
   std::vector<std::int64_t> shape;
@@ -30,4 +30,4 @@ struct ATTEND_API Array {
 
 using Arrays = std::map<std::string, Array>;
 
-}  // namespace attend
+}  // namespace attend::inline v1

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <attend/export.h>
+#include <attend/generation_config.h>
 #include <attend/model_path.h>
 #include <attend/tool_calls.h>
 
@@ -12,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace attend {
+namespace attend::inline v1 {
 
 struct ChatMessage {
   std::string role, content;  // role: system, user, assistant, or what else the model's chat template knows
@@ -26,8 +27,8 @@ struct ConversationOptions {
   // The format of a turn: plain text such as "User: {user}\nBot: {bot}", a Jinja template, or the name of one
   // of the model's templates. Empty: the model's default template.
   std::string chat_template;
-  // As in GenerateTextOptions. Defaults: 256 new tokens, sampling at a temperature of 0.7.
-  std::string settings = "{}";
+  // Changes the config, which is the model's with 256 new tokens, sampled at a temperature of 0.7.
+  Configure configure = {};
   std::uint64_t seed = 0;
   // A JSON object with other variables of the template, as apply_chat_template takes them: "tools",
   // "documents", "enable_thinking" and so on. With tools the model may call them (Conversation::calls).
@@ -83,4 +84,4 @@ class ATTEND_API Conversation {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace attend
+}  // namespace attend::inline v1

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace attend {
+namespace attend::inline v1 {
 
 // What has to change.
 enum class ErrorKind {
@@ -29,4 +29,4 @@ class ATTEND_API Error : public std::runtime_error {
   ErrorKind kind_;
 };
 
-}  // namespace attend
+}  // namespace attend::inline v1

@@ -16,8 +16,10 @@
 #include <vector>
 
 namespace attend {
-
 struct Explanation;
+}  // namespace attend
+
+namespace attend::inline v1 {
 
 struct ExplainInput {
   std::string text = {};
@@ -90,4 +92,4 @@ class ATTEND_API Explained {
 ATTEND_API Explained explain(const ModelPath& model, const ExplainInput& input,
                              const ExplainOptions& options = {});
 
-}  // namespace attend
+}  // namespace attend::inline v1

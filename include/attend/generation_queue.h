@@ -16,7 +16,7 @@
 
 #include <exception>
 
-namespace attend {
+namespace attend::inline v1 {
 
 struct QueueOptions {
   // Max bytes of the KV cache; absent: half of the machine's memory.
@@ -74,8 +74,7 @@ struct QueueRequest {
   // the tools' JSON schemas.
   std::string tool_choice = "auto";
   bool parallel_tool_calls = true;  // several calls in one answer
-  // A JSON object with fields of generation_config.json. They override the model's.
-  std::string settings = "{}";
+  Configure configure = {};         // changes the model's config (generation_config.h)
   // Languages of a multilingual model, as in TranslateOptions.
   std::string source_language = {}, target_language = {};
   // Encoder-decoders only: the start of the generated text, as in `attend generate --prefix`.
@@ -106,7 +105,7 @@ class ATTEND_API GenerationQueue {
   GenerationQueue(const GenerationQueue&) = delete;
   GenerationQueue& operator=(const GenerationQueue&) = delete;
 
-  // Thread-safe. Throws Error for invalid settings, and for a prompt that is empty, too long, or could
+  // Thread-safe. Throws Error for an invalid config, and for a prompt that is empty, too long, or could
   // outgrow the cache.
   Ticket submit(QueueRequest request);
   // Why the model cannot take messages: it has no chat template, or an unsupported one. Empty if it can.
@@ -120,4 +119,4 @@ class ATTEND_API GenerationQueue {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace attend
+}  // namespace attend::inline v1

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace attend {
+namespace attend::inline v1 {
 
 struct ModelInfo {
   struct TypeTotals {
@@ -40,4 +40,4 @@ struct ModelInfo {
 // numbers so large that their squares overflow. Throws Error for files that are no model.
 ATTEND_API ModelInfo inspect(const ModelPath& model, bool check_values = false);
 
-}  // namespace attend
+}  // namespace attend::inline v1

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string_view>
 
-namespace attend {
+namespace attend::inline v1 {
 
 // remark: information about the work. warning: a possible problem; the work continues.
 enum class LogLevel { remark, warning };
@@ -20,4 +20,4 @@ ATTEND_API void set_log(LogHandler handler);
 // terminal in its last line).
 ATTEND_API void log_to_standard_error();
 
-}  // namespace attend
+}  // namespace attend::inline v1

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace attend {
+namespace attend::inline v1 {
 
 // How sentences become words, by sacrebleu's names 13a, intl, char and none. 13a is its default, and that of
 // WMT.
@@ -62,4 +62,4 @@ struct Rouge {
 };
 ATTEND_API Rouge rouge(std::string_view hypothesis, std::string_view reference);  // valid UTF-8
 
-}  // namespace attend
+}  // namespace attend::inline v1

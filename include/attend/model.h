@@ -17,7 +17,7 @@
 #include <optional>
 #include <string>
 
-namespace attend {
+namespace attend::inline v1 {
 
 struct ModelOptions {
   // Keep weights in float32 so that forward() can compute gradients. Inference is slower with it.
@@ -64,4 +64,4 @@ class ATTEND_API Model {
   std::shared_ptr<const State> state_;
 };
 
-}  // namespace attend
+}  // namespace attend::inline v1

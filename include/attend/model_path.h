@@ -11,8 +11,10 @@
 #include <vector>
 
 namespace attend {
-
 class PretrainedModel;
+}  // namespace attend
+
+namespace attend::inline v1 {
 
 // A peft adapter (LoRA, IA3, ...): a directory with adapter_config.json.
 struct AdapterPath {
@@ -39,4 +41,4 @@ struct ModelPath {
   bool low_memory = false;
 };
 
-}  // namespace attend
+}  // namespace attend::inline v1

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace attend {
+namespace attend::inline v1 {
 
 enum class QueueEnd { finished, cancelled, failed };
 
@@ -31,4 +31,4 @@ struct QueueStatus {
   std::int64_t tokens_read = 0;  // total of tokens that a decoder has read, without those found in the cache
 };
 
-}  // namespace attend
+}  // namespace attend::inline v1

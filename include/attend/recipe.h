@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace attend {
+namespace attend::inline v1 {
 
 // How the data is read.
 struct DataRecipe {
@@ -213,4 +213,4 @@ struct Recipe {
   ProcessRecipe processes;
 };
 
-}  // namespace attend
+}  // namespace attend::inline v1

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace attend {
+namespace attend::inline v1 {
 
 struct RerankOptions : RunOptions {
   bool raw_scores = false;  // the model's scores as they are, without a sigmoid
@@ -43,4 +43,4 @@ class ATTEND_API Reranker {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace attend
+}  // namespace attend::inline v1

@@ -5,20 +5,31 @@
 //     std::cout << labels[0].label << "\n";
 //
 // Each class loads a model directory with a suitable head, or shares a loaded Model (attend/model.h). Answers
-// are in the order of the inputs, however these are batched. attend.h has the rules for copies and threads.
+// are in the order of the inputs, however these are batched. attend/attend.h has the rules for copies and
+// threads.
 #pragma once
 
-#include <attend/attend.h>
 #include <attend/conversation.h>
 #include <attend/export.h>
+#include <attend/generation_config.h>
+#include <attend/run_options.h>
+#include <attend/tokenizer.h>
 #include <attend/tool_calls.h>
 
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace attend {
-
 class TextModel;
+}  // namespace attend
+
+namespace attend::inline v1 {
 
 struct LabelScore {
   std::string label;
@@ -226,10 +237,9 @@ struct GeneratedText {
 // `truncate`: an encoder-decoder keeps the start of a long text; a decoder keeps the end of its prompt and
 // leaves room for max_new_tokens.
 struct GenerateTextOptions : RunOptions {
-  // A JSON object with fields of generation_config.json, which override everything else. Defaults if neither
-  // these nor the model say anything: 256 new tokens; four beams for an encoder-decoder; sampling at a
-  // temperature of 0.7 for a decoder.
-  std::string settings = "{}";
+  // Changes the config for the task. Where the model says nothing it has 256 new tokens, and four beams for
+  // an encoder-decoder or sampling at a temperature of 0.7 for a decoder.
+  Configure configure = {};
   bool full_text = true;   // decoders only: the result starts with the prompt
   std::uint64_t seed = 0;  // for sampling
   // A custom rule, like transformers' LogitsProcessor and prefix_allowed_tokens_fn. It may change the scores
@@ -330,9 +340,9 @@ struct WatermarkFinding {
 
 class ATTEND_API WatermarkDetector {
  public:
-  // Looks for the watermark of watermarking_config in the model's generation_config.json, or in `settings`, a
-  // JSON object with fields of that file. Throws Error if neither has one.
-  explicit WatermarkDetector(const ModelPath& model, const std::string& settings = "{}");
+  // Looks for `watermark` or, without it, for that of the model's generation_config.json. Throws Error if
+  // there is none.
+  explicit WatermarkDetector(const ModelPath& model, const std::optional<Watermark>& watermark = {});
   std::vector<WatermarkFinding> find(const std::vector<std::string>& texts) const;
 
  private:
@@ -340,4 +350,4 @@ class ATTEND_API WatermarkDetector {
   std::shared_ptr<const State> state_;
 };
 
-}  // namespace attend
+}  // namespace attend::inline v1

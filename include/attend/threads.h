@@ -5,11 +5,11 @@
 
 #include <cstddef>
 
-namespace attend {
+namespace attend::inline v1 {
 
 // 0 (the default): one per core that the process may use, within a container's CPU limit. Call it once,
 // before anything else. While another call uses the threads, a call runs on its own thread alone.
 ATTEND_API void set_thread_count(std::size_t count);
 ATTEND_API std::size_t thread_count();
 
-}  // namespace attend
+}  // namespace attend::inline v1

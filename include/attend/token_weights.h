@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace attend {
+namespace attend::inline v1 {
 
 struct TokenWeight {
   TokenId token = 0;
@@ -54,4 +54,4 @@ class ATTEND_API TokenEmbedder {
 // largest product with a token of the document. 0 without tokens.
 ATTEND_API float late_interaction(const Features& query, const Features& document);
 
-}  // namespace attend
+}  // namespace attend::inline v1

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace attend {
+namespace attend::inline v1 {
 
 using TokenId = std::int32_t;
 
@@ -122,4 +122,4 @@ struct TokenizerPair {
   static TokenizerPair from_file(const std::filesystem::path& path);
 };
 
-}  // namespace attend
+}  // namespace attend::inline v1

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace attend {
+namespace attend::inline v1 {
 
 struct ToolCall {
   std::string name;
@@ -24,4 +24,4 @@ struct ToolCallPiece {
   bool operator==(const ToolCallPiece&) const = default;
 };
 
-}  // namespace attend
+}  // namespace attend::inline v1

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace attend {
+namespace attend::inline v1 {
 
 enum class TrainingEnd { finished, interrupted };
 
@@ -35,4 +35,4 @@ ATTEND_API std::vector<std::pair<std::string, std::string>> objectives();
 // objective; evaluate() never adds one.
 ATTEND_API std::vector<std::pair<std::string, double>> evaluate(const Recipe& recipe);
 
-}  // namespace attend
+}  // namespace attend::inline v1

@@ -7,7 +7,7 @@
 //     std::cout << similarity << " " << *stored.text(number) << "\n";
 #pragma once
 
-#include <attend/attend.h>
+#include <attend/embedder.h>
 #include <attend/export.h>
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace attend {
+namespace attend::inline v1 {
 
 enum class VectorFormat {
   float32,
@@ -85,4 +85,4 @@ class ATTEND_API StoredVectors {
   std::shared_ptr<const State> state_;
 };
 
-}  // namespace attend
+}  // namespace attend::inline v1

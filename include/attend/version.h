@@ -9,9 +9,9 @@
 
 #include <attend/export.h>
 
-namespace attend {
+namespace attend::inline v1 {
 
 // ATTEND_VERSION of the library at run time.
 ATTEND_API const char* version();
 
-}  // namespace attend
+}  // namespace attend::inline v1

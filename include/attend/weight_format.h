@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace attend {
+namespace attend::inline v1 {
 
 enum class WeightFormat {
   float32,
@@ -20,4 +20,4 @@ ATTEND_API std::string_view name(WeightFormat format);
 // The format with this name. Throws Error for an unknown name.
 ATTEND_API WeightFormat weight_format(std::string_view name);
 
-}  // namespace attend
+}  // namespace attend::inline v1

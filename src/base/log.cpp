@@ -34,12 +34,12 @@ spdlog::logger& standard_error() {
 
 }  // namespace
 
-void set_log(LogHandler handler) {
+void v1::set_log(LogHandler handler) {
   const std::lock_guard lock(log().mutex);
   log().handler = std::move(handler);
 }
 
-void log_to_standard_error() {
+void v1::log_to_standard_error() {
   set_quiet(false);
   set_log(write_to_standard_error);
 }

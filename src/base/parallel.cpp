@@ -195,7 +195,7 @@ class Pool {
 
 }  // namespace
 
-void set_thread_count(std::size_t count) {
+void v1::set_thread_count(std::size_t count) {
   if (count > max_threads) fail("threads: expected at most {}, found {}", max_threads, count);
   asked_threads = count;
   if (const auto follower = follower_of_count.load()) follower(count);
@@ -206,7 +206,7 @@ void follow_thread_count(void (*follower)(std::size_t)) {
   if (asked_threads > 0) follower(asked_threads);
 }
 
-std::size_t thread_count() {
+std::size_t v1::thread_count() {
   static const std::size_t cores = usable_cores();
   const std::size_t asked = asked_threads;
   return asked > 0 ? asked : cores;

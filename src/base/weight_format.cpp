@@ -15,13 +15,13 @@ constexpr std::pair<WeightFormat, std::string_view> kFormats[] = {{WeightFormat:
 
 }  // namespace
 
-std::string_view name(WeightFormat format) {
+std::string_view v1::name(WeightFormat format) {
   for (const auto& [each, its_name] : kFormats)
     if (each == format) return its_name;
   fail("unknown format of weights {}", static_cast<int>(format));
 }
 
-WeightFormat weight_format(std::string_view wanted) {
+WeightFormat v1::weight_format(std::string_view wanted) {
   for (const auto& [format, its_name] : kFormats)
     if (wanted == its_name) return format;
   fail("weights {}: expected float32, float16, bfloat16, int8 or int4", wanted);

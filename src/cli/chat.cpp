@@ -298,7 +298,7 @@ int chat(int argc, char** argv) {
 
   Json settings = config_file.empty() ? Json::object() : Fields(read_json(config_file), config_file).json();
   settings.update(fields);
-  options.settings = settings.dump();
+  options.configure = with_fields(settings.dump());
   Json known = Fields(parse_json(variables, "--template-variables"), "--template-variables").json();
   if (!tools.empty()) {
     known["tools"] = read_json(tools);

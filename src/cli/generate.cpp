@@ -96,10 +96,10 @@ void add_options(CLI::App& app, GenerateArguments& options) {
 }
 
 GenerationConfig make_config(const PretrainedModel& model, const GenerateArguments& options) {
-  GenerationConfig config = GenerationConfig::of(model);
+  GenerationConfig config = generation_config_of(model);
   if (!options.config_file.empty())
-    config.apply(Fields(read_json(options.config_file), options.config_file), true);
-  config.apply(Fields(options.fields, "the options"), true);
+    apply_fields(config, Fields(read_json(options.config_file), options.config_file), FieldsFrom::caller);
+  apply_fields(config, Fields(options.fields, "the options"), FieldsFrom::caller);
   return config;
 }
 

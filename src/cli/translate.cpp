@@ -1,5 +1,5 @@
 // attend translate MODEL [TEXT...]
-#include <attend/attend.h>
+#include <attend/translator.h>
 
 #include "base/progress.h"
 #include "cli/options/bad_inputs.h"
@@ -73,7 +73,7 @@ int translate(int argc, char** argv) {
   shard.add_options(parser.app());
   if (const auto status = parser.parse(argc, argv)) return *status;
   if (!shard.begin(!arguments.empty())) return 0;
-  options.settings = fields.dump();
+  options.configure = with_fields(fields.dump());
   options.seed = seed ? *seed : std::random_device()();
 
   Translator translator(model);

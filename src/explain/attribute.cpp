@@ -288,7 +288,7 @@ class Attributor {
 
 }  // namespace
 
-const std::vector<std::string>& attribution_methods() {
+const std::vector<std::string>& v1::attribution_methods() {
   static const std::vector<std::string> methods = {
       "gradient-input", "integrated-gradients", "occlusion", "value-zeroing", "rollout", "gradient-rollout"};
   return methods;

@@ -112,7 +112,7 @@ class Collector {
 
   // The decoder's input: the start token, and all but the last token of `target` or of the generated text.
   void read_target(const Tokenizer& tokenizer, const std::optional<std::string>& target) {
-    GenerationConfig config = GenerationConfig::of(model_);
+    GenerationConfig config = generation_config_of(model_);
     const ReadableTokens readable(tokenizer);
     Ids written;
     if (target) {
@@ -121,7 +121,7 @@ class Collector {
     } else {
       written = write(config, readable);
     }
-    Ids ids = {config.start()};
+    Ids ids = {start_token(config)};
     if (!written.empty()) ids.insert(ids.end(), written.begin(), written.end() - 1);
     const std::int64_t max = network_->decoder->max_positions();
     if (static_cast<std::int64_t>(ids.size()) > max)

@@ -36,7 +36,7 @@ std::vector<Explained::TokenScore> Explained::token_scores() const {
   return scores;
 }
 
-Explained explain(const ModelPath& model, const ExplainInput& input, const ExplainOptions& options) {
+Explained v1::explain(const ModelPath& model, const ExplainInput& input, const ExplainOptions& options) {
   return Explained(std::make_shared<const Explanation>(collect_explanation(model, input, options)));
 }
 

@@ -91,8 +91,8 @@ void make_page(const Explanation& explanation, const std::function<void(std::str
         auto [found, fresh] = known.emplace(fmt::format("{} {}", form, data), static_cast<int>(known.size()));
         if (fresh) {
           std::int64_t* sum = use == NumberUse::added ? &added : use == NumberUse::states ? &states : nullptr;
-          const std::int64_t most = use == NumberUse::added ? limits.added : limits.states;
-          if (sum && *sum + static_cast<std::int64_t>(packed.bytes()) > most) {
+          const std::int64_t max = use == NumberUse::added ? limits.added : limits.states;
+          if (sum && *sum + static_cast<std::int64_t>(packed.bytes()) > max) {
             known.erase(found);
             return {{"left_out", true}};
           }

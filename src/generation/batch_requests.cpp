@@ -16,9 +16,9 @@ ContinuousBatch::ContinuousBatch(const PretrainedModel& model, const BatchOption
   source_ = (network->encoder ? network->encoder : network->decoder)->embeddings;
   target_ = (network->decoder ? network->decoder : network->encoder)->embeddings;
   if (batch_tokens_ < 1) fail("batch tokens: expected at least 1, found {}", batch_tokens_);
-  if (constexpr std::int64_t least = BatchOptions::kMinPromptStepTokens;
-      prompt_step_tokens_ != 0 && prompt_step_tokens_ < least)
-    fail("prompt tokens per step: expected at least {}, found {}", least, prompt_step_tokens_);
+  if (constexpr std::int64_t min = BatchOptions::kMinPromptStepTokens;
+      prompt_step_tokens_ != 0 && prompt_step_tokens_ < min)
+    fail("prompt tokens per step: expected at least {}, found {}", min, prompt_step_tokens_);
   decoder_ = std::make_unique<GuidedDecoder>(make_decoder(model, options.cache));
   if (options.assistant.model) assistant_ = std::make_unique<Assistant>(network, options.assistant);
   status_.max_pages = decoder_->max_pages();
@@ -28,10 +28,10 @@ std::shared_ptr<const SearchSettings> ContinuousBatch::prepare(const GenerationC
                                                                std::uint64_t seed, const Tokenizer* tokenizer,
                                                                ScoreRule rule,
                                                                StopStrings::Scope stops) const {
-  config.check(target_->spec().vocabulary);
-  if ((assistant_ || config.is_contrastive()) && !decoder_->scores_several())
+  check_config(config, target_->spec().vocabulary);
+  if ((assistant_ || is_contrastive(config)) && !decoder_->scores_several())
     fail("{} reads its text again at every step: expected no assistant and no penalty_alpha", architecture_);
-  if (assistant_ && (config.texts_at_a_time() > 1 || config.prompt_lookup_num_tokens))
+  if (assistant_ && (texts_at_a_time(config) > 1 || config.prompt_lookup_num_tokens))
     fail(
         "an assistant guesses for one text per prompt; leave it out, or num_beams, num_return_sequences, "
         "return_alternatives, prompt_lookup_num_tokens and penalty_alpha");
@@ -48,7 +48,7 @@ std::shared_ptr<const SearchSettings> ContinuousBatch::prepare(const GenerationC
                           StopStrings(config.stop_strings, tokenizer, stops)};
   // Draft tokens change no result, and if every step reads the whole text they save nothing.
   if (!decoder_->scores_several()) settings.config.prompt_lookup_num_tokens.reset();
-  if (decoder_->has_encoder()) settings.start = {config.start()};
+  if (decoder_->has_encoder()) settings.start = {start_token(config)};
   return std::make_shared<const SearchSettings>(std::move(settings));
 }
 
@@ -76,18 +76,18 @@ ContinuousBatch::Ticket ContinuousBatch::submit(BatchRequest request) {
   }
 
   const std::int64_t positions = target_->max_positions();
-  job->limits = config.lengths(static_cast<std::int64_t>(job->tokens.size()), positions);
-  job->max_new = job->limits.most - job->limits.prompt;
+  job->limits = length_limits(config, static_cast<std::int64_t>(job->tokens.size()), positions);
+  job->max_new = job->limits.max - job->limits.prompt;
   // A contrastive search reads its last token too.
-  const std::int64_t last_read = config.is_contrastive() ? 1 : 0;
+  const std::int64_t last_read = is_contrastive(config) ? 1 : 0;
   const std::size_t longest = std::max(job->first.size(), job->negative.size());
   const std::int64_t room = decoder_->room(static_cast<std::int64_t>(longest)) - last_read;
   if (room < 1) fail("it leaves no room for another token among the model's positions");
   const std::int64_t guesses =
       assistant_ ? config.num_assistant_tokens : config.prompt_lookup_num_tokens.value_or(0);
-  job->texts = config.texts_at_a_time();
+  job->texts = texts_at_a_time(config);
   job->rows = job->texts + guesses;
-  job->in_pieces = prompt_step_tokens_ > 0 && job->negative.empty() && !config.is_contrastive() &&
+  job->in_pieces = prompt_step_tokens_ > 0 && job->negative.empty() && !is_contrastive(config) &&
                    decoder_->reads_in_pieces(prompt);
   const bool cut = job->max_new > room;
   job->max_new = std::min(job->max_new, room);

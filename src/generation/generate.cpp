@@ -50,7 +50,7 @@ std::vector<GeneratedSequence> generate(const PretrainedModel& model,
 
 std::vector<std::int64_t> forced_prefix(const Tokenizer& tokenizer, const GenerationConfig& config,
                                         std::string_view text) {
-  std::vector<std::int64_t> written = {config.start()};
+  std::vector<std::int64_t> written = {start_token(config)};
   if (config.forced_bos_token_id) written.push_back(*config.forced_bos_token_id);
   const auto ids = tokenizer.encode(text, {.special_tokens = false, .with_details = false}).ids;
   written.insert(written.end(), ids.begin(), ids.end());

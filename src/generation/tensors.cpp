@@ -16,19 +16,19 @@ std::vector<std::int64_t> integers_of(const Tensor& t) {
 // As transformers infers it (_prepare_attention_mask_for_generation): padding is every padding token, unless
 // that token also ends texts.
 Tensor guess_mask(const Tensor& ids, const GenerationConfig& config) {
-  const bool known = config.pad_token_id && !config.is_eos(*config.pad_token_id);
+  const bool known = config.pad_token_id && !is_eos(config, *config.pad_token_id);
   return known ? ids.ne(*config.pad_token_id) : ops::ones_like(ids, kBool);
 }
 
 // What a decoder with an encoder has already written: [B, n].
 Tensor written(const Tensor& given, std::int64_t rows, const GenerationConfig& config) {
-  const Tensor start = ops::full({rows, 1}, config.start(), kLong);
+  const Tensor start = ops::full({rows, 1}, start_token(config), kLong);
   if (!given.defined()) return start;
   check_matrix(given, "decoder_input_ids");
   if (given.size(0) != rows)
     fail("decoder_input_ids: expected {} rows, as input_ids has, found {}", rows, given.size(0));
   const Tensor ids = given.to(kLong);
-  const bool begins = ids.size(1) > 0 && ids.select(1, 0).eq(config.start()).any().item<bool>();
+  const bool begins = ids.size(1) > 0 && ids.select(1, 0).eq(start_token(config)).any().item<bool>();
   return begins ? ids : ops::cat({start, ids}, 1);
 }
 
@@ -194,7 +194,7 @@ std::map<std::string, Tensor> run_generate(const PretrainedModel& model, const T
   std::size_t longest = 0;
   for (const GeneratedSequence& text : texts) longest = std::max(longest, text.ids.size());
   const Tensor after =
-      ops::full({before.size(0), static_cast<std::int64_t>(longest)}, config.padding(), kLong);
+      ops::full({before.size(0), static_cast<std::int64_t>(longest)}, padding_token(config), kLong);
   const Tensor scores = ops::empty({before.size(0)}, kFloat);
   const Tensor transitions = ops::zeros(after.sizes(), kFloat);
   for (std::size_t i = 0; i < texts.size(); ++i) {

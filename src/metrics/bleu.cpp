@@ -188,8 +188,8 @@ Figures BleuMetric::figures() const {
   return {{"bleu", bleu().score}};
 }
 
-Bleu corpus_bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
-                 const BleuOptions& options) {
+Bleu v1::corpus_bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
+                     const BleuOptions& options) {
   check_parallel(hypotheses, references);
   BleuMetric metric(options);
   for (std::size_t i = 0; i < hypotheses.size(); ++i) metric.add(hypotheses[i], references[i]);

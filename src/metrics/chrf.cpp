@@ -100,8 +100,8 @@ Figures ChrfMetric::figures() const {
   return {{"chrf", chrf().score}};
 }
 
-Chrf corpus_chrf(std::span<const std::string> hypotheses, std::span<const std::string> references,
-                 const ChrfOptions& options) {
+Chrf v1::corpus_chrf(std::span<const std::string> hypotheses, std::span<const std::string> references,
+                     const ChrfOptions& options) {
   check_parallel(hypotheses, references);
   ChrfMetric metric(options);
   for (std::size_t i = 0; i < hypotheses.size(); ++i) metric.add(hypotheses[i], references[i]);

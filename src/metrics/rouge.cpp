@@ -98,7 +98,7 @@ double summary_score(const std::vector<NumberedWords>& hypothesis,
 
 }  // namespace
 
-Rouge rouge(std::string_view hypothesis, std::string_view reference) {
+Rouge v1::rouge(std::string_view hypothesis, std::string_view reference) {
   const std::string our_text = lowercase(hypothesis), their_text = lowercase(reference);
   WordNumbers numbers;
   const NumberedWords ours = numbers.of(split(our_text)), theirs = numbers.of(split(their_text));

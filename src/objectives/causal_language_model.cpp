@@ -74,15 +74,15 @@ namespace {
 std::unique_ptr<Objective> make_causal(const Setting& setting) {
   check_left_to_right(setting);
   const StackSpec& stack = setting.spec.decoder ? *setting.spec.decoder : *setting.spec.encoder;
-  const std::int64_t most = readable_tokens(setting, stack), wanted = wanted_length(setting.recipe);
+  const std::int64_t max = readable_tokens(setting, stack), wanted = wanted_length(setting.recipe);
   constexpr std::int64_t kUsual = 512;  // if positions are unlimited
-  const bool endless = most == std::numeric_limits<std::int64_t>::max();
+  const bool endless = max == std::numeric_limits<std::int64_t>::max();
   TokenizeOptions options;
   options.cache_directory = setting.recipe.data.cache;
   options.tokenizer = setting.directory.path();
   return std::make_unique<CausalLanguageModel>(
       tokenize_running_text(plain_tokenizer(setting), setting.files, options),
-      wanted > 0 ? std::min(wanted, most) : (endless ? kUsual : most), setting.spec.decoder && stack.memory,
+      wanted > 0 ? std::min(wanted, max) : (endless ? kUsual : max), setting.spec.decoder && stack.memory,
       expert_balance(setting));
 }
 

@@ -112,10 +112,10 @@ std::unique_ptr<Objective> make_sequence_to_sequence(const Setting& setting) {
     fail("{} has {} lines and {} has {}: line n of one must belong to line n of the other", files[0],
          sources.size(), files[1], targets.size());
   if (sources.empty()) fail("{}: the file is empty", files[0]);
-  const std::int64_t most = readable_tokens(setting, *setting.spec.decoder),
+  const std::int64_t max = readable_tokens(setting, *setting.spec.decoder),
                      wanted = setting.recipe.data.max_length;
   return std::make_unique<SequenceToSequence>(setting.tokenizers, sources, targets, start_token(setting),
-                                              wanted > 0 ? std::min(wanted, most) : most,
+                                              wanted > 0 ? std::min(wanted, max) : max,
                                               setting.held_out ? 0 : setting.recipe.data.bpe_dropout);
 }
 

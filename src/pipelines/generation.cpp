@@ -1,27 +1,30 @@
 // New texts: continuations, answers, summaries, translations.
 #include "base/error.h"
+#include "generation/config/config_options.h"
 #include "pipelines/pipeline.h"
 
+#include <algorithm>
 #include <random>
+#include <string_view>
 
 namespace attend {
 namespace {
 
 // Fields of a generation_config.json that are parameters of their own; generation_config has all.
-constexpr const char* kFields[] = {"max_new_tokens",
-                                   "max_length",
-                                   "min_new_tokens",
-                                   "min_length",
-                                   "do_sample",
-                                   "temperature",
-                                   "top_k",
-                                   "top_p",
-                                   "num_beams",
-                                   "length_penalty",
-                                   "early_stopping",
-                                   "num_return_sequences",
-                                   "no_repeat_ngram_size",
-                                   "repetition_penalty"};
+constexpr std::string_view kFields[] = {"max_new_tokens",
+                                        "max_length",
+                                        "min_new_tokens",
+                                        "min_length",
+                                        "do_sample",
+                                        "temperature",
+                                        "top_k",
+                                        "top_p",
+                                        "num_beams",
+                                        "length_penalty",
+                                        "early_stopping",
+                                        "num_return_sequences",
+                                        "no_repeat_ngram_size",
+                                        "repetition_penalty"};
 
 // What the answer is called in JSON.
 const char* result_name(GenerationTask task) {
@@ -35,9 +38,11 @@ class Generation : public Pipeline {
 
   Options parameters() override {
     Options all;
-    for (const std::string field : kFields)
-      all.push_back({field, schema::anything(), "As " + field + " of generation_config.json",
-                     [this, field](const Json& value) { fields_[field] = value; }});
+    for (const OptionGroup& group : generation_fields())
+      for (Option option : group.options) {
+        option.set = [this, name = option.name](const Json& value) { fields_[name] = value; };
+        if (std::ranges::find(kFields, option.name) != std::end(kFields)) all.push_back(std::move(option));
+      }
     all.push_back(option::text("generation_config", config_file_,
                                "A JSON file with fields of generation_config.json, for this run"));
     all.push_back(option::make("seed", seed_, schema::integer(0, std::numeric_limits<std::int64_t>::max()),
@@ -58,7 +63,7 @@ class Generation : public Pipeline {
     Json settings =
         config_file_.empty() ? Json::object() : Fields(read_json(config_file_), config_file_).json();
     settings.update(fields_);
-    options_.settings = settings.dump();
+    options_.configure = with_fields(settings.dump());
     options_.seed = seed_ ? *seed_ : std::random_device()();
     const bool given = !source_language_.empty();  // overrides the task's name
     generator_.emplace(model, task_, given ? source_language_ + "_to_" + target_language_ : pair_);

@@ -1,7 +1,7 @@
 // The parameters of pipelines that make vectors of texts.
 #pragma once
 
-#include <attend/attend.h>
+#include <attend/embedder.h>
 #include <attend/tasks.h>
 
 #include "pipelines/pipeline.h"

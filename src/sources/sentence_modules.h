@@ -2,7 +2,7 @@
 // and the settings for texts and vectors in config_sentence_transformers.json.
 #pragma once
 
-#include <attend/attend.h>
+#include <attend/similarity.h>
 
 #include "sources/model_directory.h"
 

@@ -65,7 +65,7 @@ std::function<void()> image_work(const PretrainedModel& model, std::int64_t coun
 
 std::function<void()> generate_work(const PretrainedModel& model, const Sequences& sequences,
                                     const BenchOptions& options) {
-  GenerationConfig config = GenerationConfig::of(model);
+  GenerationConfig config = generation_config_of(model);
   config.do_sample = false;
   config.num_beams = options.beams;
   config.eos_token_id = {};

@@ -68,7 +68,7 @@ struct Conversation::State : GeneratingModel {
     if (!config.max_new_tokens) config.max_new_tokens = 256;
     config.do_sample = true;
     config.temperature = 0.7;
-    config.apply(options.settings);
+    apply_changes(config, options.configure);
     if (config.num_return_sequences > 1)
       fail("num_return_sequences: a conversation has one answer at a time");
     if (!options.system.empty()) messages.push_back({"system", options.system});

@@ -78,7 +78,8 @@ struct TextGenerator::State : GeneratingModel {
       if (own.contains("prefix") && own.at("prefix").is_string())
         prefix = own.at("prefix").get<std::string>();
       own.erase("prefix");
-      config.apply(Fields(own, fmt::format("{}: {}.{}", directory.config().source(), field, name)), false);
+      apply_fields(config, Fields(own, fmt::format("{}: {}.{}", directory.config().source(), field, name)),
+                   FieldsFrom::model);
     }
     const std::string padding = tokenizers::TokenizerConfig(directory.path()).token("pad_token", "");
     if (!config.pad_token_id && !padding.empty())
@@ -131,7 +132,7 @@ std::vector<std::vector<GeneratedText>> TextGenerator::generate_tokens(
     const std::vector<std::string>& texts, const GenerateTextOptions& options) const {
   const State& state = *state_;
   GenerationConfig config = state.config;
-  config.apply(options.settings);
+  apply_changes(config, options.configure);
   config.output_scores = config.output_scores || options.log_probabilities;
   const ErrorScope scope(ErrorKind::input);
   std::vector<std::string> inputs;

@@ -16,7 +16,7 @@ PretrainedModel load(const ModelDirectory& directory) {
 GeneratingModel::GeneratingModel(const ModelDirectory& directory)
     : model(load(directory)),
       tokenizers(TokenizerPair::from_file(directory.path())),
-      config(GenerationConfig::of(model)),
+      config(generation_config_of(model)),
       longest(directory.path(), model) {}
 
 }  // namespace attend

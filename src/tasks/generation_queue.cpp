@@ -35,7 +35,7 @@ struct Work {
         config(of.config),
         reading(of.model, of.tokenizers, config),
         languages(known) {
-    config.apply(request.settings);
+    apply_changes(config, request.configure);
     source_language = languages.choose({request.source_language, request.target_language}, config);
     config.output_scores = config.output_scores || request.log_probabilities;
     if (request.log_probabilities) config.output_top_scores = static_cast<std::int64_t>(request.likeliest);

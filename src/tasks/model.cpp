@@ -85,7 +85,7 @@ std::int64_t Model::size() const {
   return state_->model->size();
 }
 
-std::vector<FamilyInfo> list_families() {
+std::vector<FamilyInfo> v1::list_families() {
   std::vector<FamilyInfo> all;
   for (const Family* family : families())
     all.push_back({std::string(family->model_type),
@@ -94,7 +94,7 @@ std::vector<FamilyInfo> list_families() {
   return all;
 }
 
-std::string preset_config(const std::string& model_type, const std::string& preset) {
+std::string v1::preset_config(const std::string& model_type, const std::string& preset) {
   const Family& family = find_family(model_type);
   if (std::ranges::find(family.presets, preset) == family.presets.end())
     fail("{} has no preset \"{}\"; it has: {}", family.model_type, preset, fmt::join(family.presets, ", "));

@@ -47,13 +47,13 @@ void append_scores(const Tensor& scores, std::span<const std::int64_t> labels, s
   const Tensor wanted = ops::tensor(Ids(labels.begin(), labels.end()), kLong).unsqueeze(1);  // [n, 1]
   const std::vector<float> some = numbers(scores.gather(1, wanted));
   const Tensor rows = likeliest > 0 ? scores.contiguous() : scores;
-  const std::int64_t most = std::min<std::int64_t>(static_cast<std::int64_t>(likeliest), scores.size(1));
+  const std::int64_t max = std::min<std::int64_t>(static_cast<std::int64_t>(likeliest), scores.size(1));
   for (std::size_t i = 0; i < labels.size(); ++i) {
     Score& score = all.emplace_back(Score{some[i]});
     if (likeliest == 0) continue;
     const std::span<const float> row(rows.const_data<float>() + static_cast<std::int64_t>(i) * rows.size(1),
                                      static_cast<std::size_t>(rows.size(1)));
-    for (const auto& [value, token] : top_k(row, most))
+    for (const auto& [value, token] : top_k(row, max))
       score.likeliest.push_back({static_cast<TokenId>(token), value});
   }
 }
@@ -62,11 +62,11 @@ void append_scores(const Tensor& scores, std::span<const std::int64_t> labels, s
 std::vector<Score> log_probabilities(const Transformer& network, const Tensor& hidden, const Ids& labels,
                                      std::size_t likeliest, Pass& pass) {
   LanguageModelHead head = network->language_model_head;
-  const std::int64_t most =
+  const std::int64_t max =
       std::max<std::int64_t>(1, kMaxScoresAtOnce / spec_of(network).embeddings.vocabulary);
   std::vector<Score> all;
-  for (std::int64_t begin = 0; begin < hidden.size(0); begin += most) {
-    const std::int64_t rows = std::min(most, hidden.size(0) - begin);
+  for (std::int64_t begin = 0; begin < hidden.size(0); begin += max) {
+    const std::int64_t rows = std::min(max, hidden.size(0) - begin);
     const Tensor scores = ops::log_softmax(head(hidden.narrow(0, begin, rows), pass), 1);  // [rows, V]
     append_scores(scores,
                   std::span(labels).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(rows)),
@@ -182,9 +182,9 @@ struct TextScorer::State {
 
   // Without its log-probability.
   TokenProbability token(std::int64_t id, std::size_t text_number) const {
-    if (const std::int64_t most = spec_of(network()).embeddings.vocabulary; id >= most)
+    if (const std::int64_t max = spec_of(network()).embeddings.vocabulary; id >= max)
       fail("text {} has the token {}, but the model's are 0 to {}: is the tokenizer its own?",
-           text_number + 1, id, most - 1);
+           text_number + 1, id, max - 1);
     const auto token = static_cast<TokenId>(id);
     return {token, (target ? *target : text->tokenizer()).id_to_token(token).value_or(""), 0};
   }
@@ -232,11 +232,11 @@ struct TextScorer::State {
 
   ScoredTexts score_left_to_right(const std::vector<Ids>& encoded, const ScoreTextOptions& options) const {
     const Stack& stack = network()->decoder ? network()->decoder : network()->encoder;
-    const std::int64_t most = stack->max_positions(),
-                       length = options.length.value_or(std::min(most, kUsualWindow)),
+    const std::int64_t max = stack->max_positions(),
+                       length = options.length.value_or(std::min(max, kUsualWindow)),
                        stride = options.stride.value_or(std::max<std::int64_t>(1, length / 2));
-    if (length < 2 || length > most)
-      fail("length: expected 2 to the {} tokens that the model reads, found {}", most, length);
+    if (length < 2 || length > max)
+      fail("length: expected 2 to the {} tokens that the model reads, found {}", max, length);
     if (stride < 1 || stride > length)
       fail("stride: expected 1 to the {} tokens of a window, found {}: tokens would be left out", length,
            stride);
@@ -314,14 +314,14 @@ ScoredTexts TextScorer::score(const std::vector<std::string>& sources,
   if (sources.size() != targets.size())
     fail("expected a source for each of {} targets, found {}", targets.size(), sources.size());
   const std::int64_t start = model.config().integer({"decoder_start_token_id"}, {}, 0),
-                     most = model.network()->decoder->max_positions();
+                     max = model.network()->decoder->max_positions();
   std::vector<Ids> source_ids = encode_sources(model, state_->text->tokenizer(), sources),
                    target_ids = encode_texts(*state_->target, targets);
   std::vector<ScoredPiece> pieces;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     if (source_ids[i].empty()) fail("source {} is empty: expected at least one token", i + 1);
-    if (static_cast<std::int64_t>(target_ids[i].size()) > most)
-      fail("target {} has {} tokens, but the model reads {}", i + 1, target_ids[i].size(), most);
+    if (static_cast<std::int64_t>(target_ids[i].size()) > max)
+      fail("target {} has {} tokens, but the model reads {}", i + 1, target_ids[i].size(), max);
     target_ids[i].insert(target_ids[i].begin(), start);
     if (target_ids[i].size() > 1) pieces.push_back({i, std::move(source_ids[i]), std::move(target_ids[i])});
   }
@@ -337,7 +337,7 @@ double Likelihood::perplexity() const {
   return std::exp(loss());
 }
 
-Likelihood likelihood(const std::vector<std::vector<TokenProbability>>& texts) {
+Likelihood v1::likelihood(const std::vector<std::vector<TokenProbability>>& texts) {
   Likelihood all;
   for (const auto& tokens : texts) {
     all.tokens += tokens.size();

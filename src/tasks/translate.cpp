@@ -11,13 +11,13 @@ std::vector<std::vector<std::int64_t>> encode_sources(const PretrainedModel& mod
                                                       const std::vector<std::string>& texts,
                                                       const LongestText* longest, bool truncate) {
   const ErrorScope scope(ErrorKind::input);
-  const auto most = static_cast<std::size_t>(model.network()->encoder->max_positions());
+  const auto max = static_cast<std::size_t>(model.network()->encoder->max_positions());
   auto sources = encode_texts(tokenizer, texts);
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (longest != nullptr && truncate) longest->cut(sources[i], tokenizer, texts[i]);
-    if (sources[i].size() > most)
+    if (sources[i].size() > max)
       fail("{} has {} tokens, but the model reads {}: shorten it, or cut it off with `truncate`",
-           name_of_text(i, texts.size()), sources[i].size(), most);
+           name_of_text(i, texts.size()), sources[i].size(), max);
   }
   return sources;
 }
@@ -25,11 +25,8 @@ std::vector<std::vector<std::int64_t>> encode_sources(const PretrainedModel& mod
 std::vector<std::vector<std::string>> translate_several(
     const PretrainedModel& model, const TokenizerPair& tokenizers, const std::vector<std::string>& texts,
     const TranslateOptions& options, const Languages* languages, const LongestText* longest) {
-  GenerationConfig config = GenerationConfig::of(model);
-  config.apply(options.settings);
-  if (options.beams) config.num_beams = *options.beams;
-  if (options.length_penalty) config.length_penalty = *options.length_penalty;
-  if (options.max_length) config.max_length = *options.max_length;
+  GenerationConfig config = generation_config_of(model);
+  apply_changes(config, options.configure);
   std::optional<std::int64_t> source_language;
   if (languages != nullptr)
     source_language = languages->choose({options.source_language, options.target_language}, config);

@@ -1,7 +1,7 @@
-// Translation with a loaded model and tokenizer; attend/attend.h has the class for users.
+// Translation with a loaded model and tokenizer; <attend/translator.h> has the class for users.
 #pragma once
 
-#include <attend/attend.h>
+#include <attend/translator.h>
 
 #include "models/checkpoint/pretrained_model.h"
 #include "tasks/languages.h"

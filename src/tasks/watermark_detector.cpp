@@ -1,6 +1,7 @@
 #include <attend/tasks.h>
 
 #include "generation/config/config.h"
+#include "generation/config/watermark.h"
 #include "models/checkpoint/pretrained_model.h"
 
 namespace attend {
@@ -11,18 +12,17 @@ struct WatermarkDetector::State {
   TokenizerPair tokenizers;
 };
 
-WatermarkDetector::WatermarkDetector(const ModelPath& path, const std::string& settings) {
+WatermarkDetector::WatermarkDetector(const ModelPath& path, const std::optional<Watermark>& watermark) {
   const ModelDirectory directory(path);
   const PretrainedModel model = PretrainedModel::load(directory, Purpose::inference);
-  GenerationConfig config = GenerationConfig::of(model);
-  config.apply(settings);
+  GenerationConfig config = generation_config_of(model);
+  if (watermark) config.watermark = watermark;
   if (!config.watermark)
-    fail("{}: it has no watermarking_config to look for; give one in the settings",
-         directory.path().string());
+    fail("{}: it has no watermarking_config to look for; pass a watermark", directory.path().string());
   const Transformer network = model.network();
   const std::int64_t vocabulary =
       (network->decoder ? network->decoder : network->encoder)->spec().embeddings.vocabulary;
-  config.check(vocabulary);
+  check_config(config, vocabulary);
   state_ = std::make_shared<const State>(
       State{std::move(config), vocabulary, TokenizerPair::from_file(directory.path())});
 }

@@ -21,7 +21,7 @@ class MeasuredModel {
   std::string main_score() const;  // the default metric for comparisons
 
  private:
-  friend std::vector<std::pair<std::string, double>> evaluate(const Recipe& recipe);
+  friend std::vector<std::pair<std::string, double>> v1::evaluate(const Recipe& recipe);
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };

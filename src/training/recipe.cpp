@@ -163,7 +163,7 @@ ReduceOnPlateau plateau_of(const Recipe& r) {
   plateau.by = r.schedule.plateau_factor.value_or(plateau.by);
   plateau.patience = r.schedule.plateau_patience.value_or(plateau.patience);
   plateau.threshold = r.schedule.plateau_threshold.value_or(plateau.threshold);
-  plateau.least = r.schedule.min_rate / *r.optimizer.learning_rate;
+  plateau.min_factor = r.schedule.min_rate / *r.optimizer.learning_rate;
   return plateau;
 }
 

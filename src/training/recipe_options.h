@@ -8,11 +8,6 @@
 
 namespace attend {
 
-struct OptionGroup {
-  const char* title;
-  Options options;
-};
-
 // All options but those of the model, by subject. They set members of `recipe`, which must outlive them.
 std::vector<OptionGroup> option_groups(Recipe& recipe);
 // The same without titles.

@@ -123,7 +123,7 @@ std::vector<std::string> translate_together(Trainee& trainee, const TokenizerPai
   std::vector<std::string> own;
   for (std::size_t i = rank; i < sources.size(); i += count) own.push_back(sources[i]);
   TranslateOptions greedy;
-  greedy.beams = 1;
+  greedy.configure = [](GenerationConfig& config) { config.num_beams = 1; };
   std::vector<std::string> said = translate(trainee.model(), tokenizers, own, greedy);
   if (ranks.alone()) return said;
   Packer packer;
@@ -158,7 +158,7 @@ std::function<std::vector<Score>(Trainee&)> greedy_translation(const Recipe& rec
 // The content of run.html before there are metrics.
 Report describe(const Recipe& r, const Trainee& trainee, const Objective& objective,
                 const Objective* held_out) {
-  const auto limit = [](std::int64_t most) { return most > 0 ? std::to_string(most) : "any number of"; };
+  const auto limit = [](std::int64_t max) { return max > 0 ? std::to_string(max) : "any number of"; };
   std::int64_t numbers = 0, tokens = 0;
   for (const Tensor& weight : trainee.weights()) numbers += weight.numel();
   for (std::int64_t i = 0; i < objective.examples(); ++i) tokens += objective.tokens(i);
@@ -268,7 +268,7 @@ TrainingEnd train_together(const Recipe& given, const std::function<bool()>& sto
 
 }  // namespace
 
-TrainingEnd train(const Recipe& recipe, const std::function<bool()>& stop) {
+TrainingEnd v1::train(const Recipe& recipe, const std::function<bool()>& stop) {
   const std::unique_ptr<Ranks> ranks = Ranks::join(recipe.processes.timeout);
   if (!ranks->first()) set_quiet(true);
   if (!ranks->alone()) inform("{} processes train together", ranks->size());
@@ -355,7 +355,7 @@ std::string MeasuredModel::main_score() const {
   return attend::main_score(*parts_->objective);
 }
 
-std::vector<std::pair<std::string, double>> evaluate(const Recipe& recipe) {
+std::vector<std::pair<std::string, double>> v1::evaluate(const Recipe& recipe) {
   const MeasuredModel measured(recipe);
   ScoreCollector collector(*measured.parts_->objective);
   ScoreListener listener;
@@ -371,7 +371,7 @@ std::vector<std::pair<std::string, double>> evaluate(const Recipe& recipe) {
   return figures;
 }
 
-std::vector<std::pair<std::string, std::string>> objectives() {
+std::vector<std::pair<std::string, std::string>> v1::objectives() {
   std::vector<std::pair<std::string, std::string>> all;
   for (const ObjectiveKind* kind : objective_kinds()) all.emplace_back(kind->name, kind->summary);
   return all;

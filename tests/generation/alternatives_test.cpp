@@ -34,7 +34,7 @@ TEST(Alternatives, AreWhatThePromptWithTheirFirstTokenGives) {
       GenerationConfig config = config_of(model, settings);
       for (const std::vector<std::int64_t>& ids : make_prompts(5)) {
         const std::vector<std::int64_t> begin =
-            has_encoder ? std::vector<std::int64_t>{config.start()} : std::vector<std::int64_t>();
+            has_encoder ? std::vector<std::int64_t>{start_token(config)} : std::vector<std::int64_t>();
         const Prompt prompt{ids, {}, {}};
         config.return_alternatives = true;
         config.num_return_sequences = 6;
@@ -60,7 +60,7 @@ TEST(Alternatives, AreWhatThePromptWithTheirFirstTokenGives) {
           std::vector<std::int64_t>& text = has_encoder ? longer.written : longer.ids;
           if (has_encoder) text = begin;
           text.push_back(token);
-          if (!config.is_eos(token)) {
+          if (!is_eos(config, token)) {
             const auto rest = generate(model, {longer}, config)[0].ids;
             wanted.insert(wanted.end(), rest.begin(), rest.end());
           }

@@ -52,7 +52,7 @@ TEST(ForcedWords, TakesOnePhraseOfSeveral) {
 TEST(ForcedWords, ComeInEveryText) {
   for (const char* name : {"gpt2-generation", "marian-generation"}) {
     const PretrainedModel model = load_model(name);
-    GenerationConfig config = GenerationConfig::of(model);
+    GenerationConfig config = generation_config_of(model);
     config.max_new_tokens = 20;
     config.num_beams = 4;
     config.force_words_ids = {{{11, 12}}, {{38, 13}, {36}}};
@@ -72,8 +72,8 @@ TEST(ForcedWords, RefusesImpossiblePhrases) {
   const PretrainedModel model = load_model("gpt2-generation");
   const auto error = [&](const char* settings) {
     return error_of([&] {
-      GenerationConfig config = GenerationConfig::of(model);
-      config.apply(Fields(Json::parse(settings), "settings"), true);
+      GenerationConfig config = generation_config_of(model);
+      apply_fields(config, Fields(Json::parse(settings), "settings"), FieldsFrom::caller);
       generate(model, make_prompts(1), config);
     });
   };
@@ -86,11 +86,11 @@ TEST(ForcedWords, RefusesImpossiblePhrases) {
     EXPECT_TRUE(contains(error((R"({"num_beams": 2, "force_words_ids": )" + std::string(none) + "}").c_str()),
                          "a list of words"))
         << none;
-  GenerationConfig config = GenerationConfig::of(model);
+  GenerationConfig config = generation_config_of(model);
   config.num_beams = 2;
   for (const ForcedWord& empty : {ForcedWord{}, ForcedWord{{}}}) {
     config.force_words_ids.assign(1, empty);
-    EXPECT_TRUE(contains(error_of([&] { config.check(41); }), "at least one token"));
+    EXPECT_TRUE(contains(error_of([&] { check_config(config, 41); }), "at least one token"));
   }
 }
 

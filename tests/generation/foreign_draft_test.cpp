@@ -58,7 +58,7 @@ TEST(ForeignDraft, DraftTokensAreTranslated) {
   const TokenizerPair own = word_tokenizers(here, in_order(std::ssize(foreign.order))),
                       other = word_tokenizers(there, foreign.order);
   PagedDecoder decoder(foreign.model);
-  GenerationConfig config = GenerationConfig::of(model);
+  GenerationConfig config = generation_config_of(model);
   config.eos_token_id = {};
   config.max_new_tokens = 12;
   for (const auto& prompt : make_prompts(4)) {
@@ -87,8 +87,8 @@ TEST(ForeignDraft, ChangesNothing) {
     for (const Json& settings :
          {Json{{"num_assistant_tokens", 4}}, Json{{"do_sample", true}, {"temperature", 0.7}},
           Json{{"num_assistant_tokens", 1}, {"no_repeat_ngram_size", 2}}}) {
-      GenerationConfig config = GenerationConfig::of(model);
-      config.apply(Fields(settings, "settings"), true);
+      GenerationConfig config = generation_config_of(model);
+      apply_fields(config, Fields(settings, "settings"), FieldsFrom::caller);
       config.max_new_tokens = 18;
       const auto prompts = make_prompts(5);
       const auto plain = generate(model, prompts, config, {.seed = 4});

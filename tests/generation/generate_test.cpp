@@ -291,7 +291,7 @@ TEST(Generate, EndsAtTheModelsPositions) {
 
 TEST(Generate, NamesTheBadPrompt) {
   const PretrainedModel gpt2 = load_model("gpt2-generation"), marian = load_model("marian-generation");
-  const GenerationConfig config = GenerationConfig::of(gpt2);
+  const GenerationConfig config = generation_config_of(gpt2);
   EXPECT_TRUE(contains(error_of([&] {
                          generate(gpt2, Prompts{{3}, {}}, config);
                        }),
@@ -305,7 +305,7 @@ TEST(Generate, NamesTheBadPrompt) {
                        "at most 2"));
   EXPECT_TRUE(contains(error_of([&] {
                          generate(marian, Prompts{std::vector<std::int64_t>(41, 3)},
-                                  GenerationConfig::of(marian));
+                                  generation_config_of(marian));
                        }),
                        "the text has 41 tokens, but the model reads 40"));
   EXPECT_TRUE(

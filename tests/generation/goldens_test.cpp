@@ -25,8 +25,8 @@ TEST_P(GenerationGoldens, EveryCase) {
     SCOPED_TRACE(golden["settings"].dump());
     std::map<std::string, Tensor> inputs;
     for (const auto& [name, value] : golden["inputs"].items()) inputs[name] = matrix(value);
-    GenerationConfig config = GenerationConfig::of(model);
-    config.apply(Fields(golden["settings"], "settings"), true);
+    GenerationConfig config = generation_config_of(model);
+    apply_fields(config, Fields(golden["settings"], "settings"), FieldsFrom::caller);
     const auto outputs = run_generate(model, inputs, config);
 
     const Tensor wanted = matrix(golden["sequences"]);

@@ -221,9 +221,10 @@ TEST(Grammar, KeepsTheTextsOfEverySearch) {
                            {{"prompt_lookup_num_tokens", 3}}}) {
       SCOPED_TRACE(name + settings.dump());
       GenerationConfig config = config_of(model, settings);
-      config.apply(Fields({{"regex", "[1-4]{2,3}(:[5-9])*"}, {"max_new_tokens", 12}, {"eos_token_id", 40}},
+      apply_fields(config,
+                   Fields({{"regex", "[1-4]{2,3}(:[5-9])*"}, {"max_new_tokens", 12}, {"eos_token_id", 40}},
                           "settings"),
-                   true);
+                   FieldsFrom::caller);
       config.forced_eos_token_id = {40};
       std::size_t ended = 0;
       for (const GeneratedSequence& text :

@@ -19,8 +19,8 @@ inline PretrainedModel load_model(const std::string& name) {
 }
 
 inline GenerationConfig config_of(const PretrainedModel& model, const Json& settings) {
-  GenerationConfig config = GenerationConfig::of(model);
-  config.apply(Fields(settings, "settings"), true);
+  GenerationConfig config = generation_config_of(model);
+  apply_fields(config, Fields(settings, "settings"), FieldsFrom::caller);
   return config;
 }
 

@@ -32,10 +32,10 @@ TEST(Processors, AsTheOriginal) {
   for (const Json& golden : cases) {
     SCOPED_TRACE(golden.dump());
     GenerationConfig config;
-    config.apply(Fields(golden["settings"], "settings"), true);
+    apply_fields(config, Fields(golden["settings"], "settings"), FieldsFrom::caller);
     const Ids tokens = golden["tokens"].get<Ids>();
     const std::int64_t prompt = golden["prompt"].get<std::int64_t>();
-    const Row got = process(config, row_of(golden["scores"]), tokens, config.lengths(prompt, 1000),
+    const Row got = process(config, row_of(golden["scores"]), tokens, length_limits(config, prompt, 1000),
                             golden["source"].get<Ids>());
     const Row wanted = row_of(golden["wanted"]);
     ASSERT_EQ(got.size(), wanted.size());

@@ -78,8 +78,8 @@ TEST(StopStrings, EndATextWithTheTokenThatCompletesThem) {
   const auto prompts = make_prompts(5);
   for (const Json& settings :
        {Json{{"max_new_tokens", 15}}, Json{{"max_new_tokens", 15}, {"num_beams", 3}}}) {
-    GenerationConfig config = GenerationConfig::of(model);
-    config.apply(Fields(settings, "settings"), true);
+    GenerationConfig config = generation_config_of(model);
+    apply_fields(config, Fields(settings, "settings"), FieldsFrom::caller);
     config.eos_token_id.clear();
     const auto whole = generate(model, prompts, config);
     const std::vector<TokenId> pair(whole[0].ids.begin() + 4, whole[0].ids.begin() + 6);
@@ -109,7 +109,7 @@ TEST(StopStrings, EndATextWithTheTokenThatCompletesThem) {
 TEST(MaxTime, EveryTextStillHasAToken) {
   for (const std::int64_t beams : {1, 3}) {
     const PretrainedModel model = load_model("marian-generation");
-    GenerationConfig config = GenerationConfig::of(model);
+    GenerationConfig config = generation_config_of(model);
     config.num_beams = beams;
     config.max_new_tokens = 12;
     config.max_time = 1e-9;

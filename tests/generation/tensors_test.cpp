@@ -15,7 +15,7 @@ using Tensors = std::map<std::string, Tensor>;
 
 TEST(GenerateTensors, RefusesWhatItCannotRead) {
   const PretrainedModel model = load_model("gpt2-generation");
-  const GenerationConfig config = GenerationConfig::of(model);
+  const GenerationConfig config = generation_config_of(model);
   const Tensor ids = ops::full({2, 3}, 5, kLong);
   const auto error = [&](std::map<std::string, Tensor> inputs) {
     return error_of([&] { run_generate(model, inputs, config); });
@@ -47,12 +47,12 @@ TEST(GenerateTensors, ContinuesGivenTokens) {
     }
   }
   const Tensors one_row = {{"input_ids", ids}, {"decoder_input_ids", ops::full({1, 2}, 5, kLong)}};
-  EXPECT_TRUE(contains(error_of([&] { run_generate(model, one_row, GenerationConfig::of(model)); }),
+  EXPECT_TRUE(contains(error_of([&] { run_generate(model, one_row, generation_config_of(model)); }),
                        "decoder_input_ids: expected 2 rows"));
   const Tensors unknown = {{"input_ids", ids}, {"decoder_input_ids", ops::full({2, 2}, 4100, kLong)}};
-  EXPECT_TRUE(contains(error_of([&] { run_generate(model, unknown, GenerationConfig::of(model)); }), "4100"));
+  EXPECT_TRUE(contains(error_of([&] { run_generate(model, unknown, generation_config_of(model)); }), "4100"));
   const PretrainedModel gpt2 = load_model("gpt2-generation");
-  EXPECT_TRUE(contains(error_of([&] { run_generate(gpt2, one_row, GenerationConfig::of(gpt2)); }),
+  EXPECT_TRUE(contains(error_of([&] { run_generate(gpt2, one_row, generation_config_of(gpt2)); }),
                        "decoder_input_ids: not an input"));
 }
 

@@ -129,7 +129,7 @@ TEST_P(AdapterTest, GeneratesWhatPeftGenerates) {
                                       many = {{"input_ids", ids.repeat({4, 1})},
                                               {"attention_mask", ops::ones_like(ids).repeat({4, 1})},
                                               {"adapters", ops::tensor({0, -1, 0, -1}, kLong)}};
-  GenerationConfig config = GenerationConfig::of(model);
+  GenerationConfig config = generation_config_of(model);
   config.max_new_tokens = 8;
   config.do_sample = false;
   config.num_beams = 1;

@@ -14,16 +14,16 @@ const Json kTools =
 // All fields of each message that the template reads.
 constexpr const char* kEcho = "{% for m in messages %}{{ m | tojson }}{% endfor %}";
 
-ChatMessage with_fields(const Json& fields) {
+ChatMessage message_of(const Json& fields) {
   return {fields.at("role").get<std::string>(), "", fields.dump()};
 }
 
 const std::vector<ChatMessage> kCalled = {
     {"user", "question"},
-    with_fields(Json::parse(
+    message_of(Json::parse(
         R"({"role": "assistant", "content": null, "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]})")),
-    with_fields({{"role", "tool"}, {"tool_call_id", "1"}, {"content", "sun"}}),
-    with_fields({{"role", "tool"}, {"tool_call_id", "2"}, {"content", "rain"}})};
+    message_of({{"role", "tool"}, {"tool_call_id", "1"}, {"content", "sun"}}),
+    message_of({{"role", "tool"}, {"tool_call_id", "2"}, {"content", "rain"}})};
 
 TEST(ChatTurn, WritesCallsAsTemplatesReadThem) {
   const TemporaryDirectory none;

@@ -12,7 +12,7 @@ namespace {
 const ConversationOptions kLetters{
     .system = {},
     .chat_template = "u{user}b{bot}",
-    .settings = R"({"max_new_tokens": 2, "do_sample": false, "eos_token_id": null})",
+    .configure = with_fields(R"({"max_new_tokens": 2, "do_sample": false, "eos_token_id": null})"),
     .seed = 3};
 
 TEST(Conversation, WaitsForTheResultsOfCalls) {

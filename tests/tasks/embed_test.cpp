@@ -1,6 +1,6 @@
 // Text vectors as sentence-transformers computes them from a directory's files
 // (tests/oracle/make_sentence_goldens.py).
-#include <attend/attend.h>
+#include <attend/embedder.h>
 #include <attend/log.h>
 
 #include "base/file.h"

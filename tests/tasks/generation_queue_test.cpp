@@ -19,7 +19,8 @@ TEST(GenerationQueue, MakesTheSameTextsForWhoeverAsks) {
   const Model model(files.path());
   const TextGenerator generator(model, GenerationTask::text_generation);
   GenerateTextOptions alone;
-  alone.settings = R"({"max_new_tokens": 9, "do_sample": true, "temperature": 0.9, "pad_token_id": 0})";
+  alone.configure =
+      with_fields(R"({"max_new_tokens": 9, "do_sample": true, "temperature": 0.9, "pad_token_id": 0})");
   alone.full_text = false;
   GenerationQueue queue(model);
   std::vector<std::jthread> threads;
@@ -29,7 +30,7 @@ TEST(GenerationQueue, MakesTheSameTextsForWhoeverAsks) {
         std::promise<QueueResult> end;
         std::string written;
         queue.submit({.prompt = kTexts[t],
-                      .settings = alone.settings,
+                      .configure = alone.configure,
                       .seed = seed,
                       .log_probabilities = true,
                       .on_token = [&](const QueueToken& token) { written += token.more; },
@@ -55,12 +56,12 @@ TEST(GenerationQueue, CancelsAndRefuses) {
   {
     GenerationQueue queue(files.path());
     EXPECT_ERROR("5000 tokens, but the model reads", queue.submit({.prompt = std::string(5000, 'a')}));
-    EXPECT_ERROR("not valid JSON", queue.submit({.prompt = "abc", .settings = "nothing"}));
+    EXPECT_ERROR("not valid JSON", queue.submit({.prompt = "abc", .configure = with_fields("nothing")}));
     const std::string settings = R"({"max_new_tokens": 20, "do_sample": false, "eos_token_id": null})";
     GenerationQueue::Ticket own = 0;
     std::promise<void> begun;
     own = queue.submit({.prompt = "abc",
-                        .settings = settings,
+                        .configure = with_fields(settings),
                         .on_token =
                             [&, first = true](const QueueToken&) mutable {
                               if (first) begun.set_value();
@@ -73,7 +74,7 @@ TEST(GenerationQueue, CancelsAndRefuses) {
     EXPECT_EQ(cancelled.get_future().get(), QueueResult::End::cancelled);
     std::promise<std::string> failed;
     queue.submit({.prompt = "abc",
-                  .settings = settings,
+                  .configure = with_fields(settings),
                   .on_token = [](const QueueToken&) { throw Error("enough"); },
                   .on_end =
                       [&](const QueueResult& result) {
@@ -82,7 +83,7 @@ TEST(GenerationQueue, CancelsAndRefuses) {
     EXPECT_EQ(failed.get_future().get(), "enough");
     queue.submit(
         {.prompt = "abc",
-         .settings = settings,
+         .configure = with_fields(settings),
          .on_token = [](const QueueToken&) { std::this_thread::sleep_for(std::chrono::milliseconds(5)); },
          .on_end = [&](const QueueResult& result) { left.set_value(result.end); }});
   }
@@ -100,7 +101,7 @@ TEST(GenerationQueue, TextsEndBeforeWhatStopsThem) {
   const LetterModel files("gpt2-generation");
   GenerationQueue queue(files.path());
   const std::string settings = R"({"max_new_tokens": 9, "do_sample": false, "eos_token_id": null})";
-  const QueueResult whole = result_of(queue, {.prompt = "abc", .settings = settings});
+  const QueueResult whole = result_of(queue, {.prompt = "abc", .configure = with_fields(settings)});
   const std::string text = whole.texts.front().text;
   EXPECT_TRUE(whole.texts.front().cut_off);
   EXPECT_EQ(whole.prompt_tokens, 3u);
@@ -113,7 +114,7 @@ TEST(GenerationQueue, TextsEndBeforeWhatStopsThem) {
     std::string written;
     const QueueResult stopped =
         result_of(queue, {.prompt = "abc",
-                          .settings = with_stop,
+                          .configure = with_fields(with_stop),
                           .shows_stop = shows,
                           .on_token = [&](const QueueToken& token) { written += token.more; }});
     // A token can hold more than the rest of the stop string.
@@ -131,15 +132,17 @@ TEST(GenerationQueue, StopStringsThatBeginInThePrompt) {
   GenerationQueue queue(files.path());
   Json settings = {{"max_new_tokens", 9}, {"do_sample", false}, {"eos_token_id", nullptr}};
   const std::string text =
-      result_of(queue, {.prompt = "abc", .settings = settings.dump()}).texts.front().text;
+      result_of(queue, {.prompt = "abc", .configure = with_fields(settings.dump())}).texts.front().text;
   const std::string across = "c" + text.substr(0, 2);
   ASSERT_EQ(text.find(across), text.npos);
   settings["stop_strings"] = {across};
-  const GeneratedText shown = result_of(queue, {.prompt = "abc", .settings = settings.dump()}).texts.front();
+  const GeneratedText shown =
+      result_of(queue, {.prompt = "abc", .configure = with_fields(settings.dump())}).texts.front();
   EXPECT_EQ(shown.ids.size(), 1u);
   EXPECT_FALSE(shown.cut_off);
   const GeneratedText whole =
-      result_of(queue, {.prompt = "abc", .settings = settings.dump(), .shows_stop = false}).texts.front();
+      result_of(queue, {.prompt = "abc", .configure = with_fields(settings.dump()), .shows_stop = false})
+          .texts.front();
   EXPECT_EQ(whole.text, text);
   EXPECT_TRUE(whole.cut_off);
 }
@@ -156,14 +159,14 @@ TEST(GenerationQueue, CallbacksComeOnceAndFromItsThread) {
     for (std::size_t i = 0; i < ends.size(); ++i)
       tickets.push_back(queue.submit(
           {.prompt = "abc",
-           .settings = settings,
+           .configure = with_fields(settings),
            .on_token = [](const QueueToken&) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); },
            .on_end =
                [&, i, here = std::this_thread::get_id()](const QueueResult&) {
                  ++ends[i];
                  own_thread = own_thread && std::this_thread::get_id() != here;
                  try {
-                   queue.submit({.prompt = "abc", .settings = settings});
+                   queue.submit({.prompt = "abc", .configure = with_fields(settings)});
                  } catch (const Error& error) {
                    refusals.push_back(error.what());
                  }
@@ -188,12 +191,12 @@ TEST(GenerationQueue, LimitsPromptsAndTheirWaiting) {
   std::promise<QueueResult> first, second;
   queue.submit(
       {.prompt = "abc",
-       .settings = settings,
+       .configure = with_fields(settings),
        .on_token = [](const QueueToken&) { std::this_thread::sleep_for(std::chrono::milliseconds(5)); },
        .on_end = [&](const QueueResult& result) { first.set_value(result); }});
-  queue.submit({.prompt = "bca", .settings = settings, .on_end = [&](const QueueResult& result) {
-                  second.set_value(result);
-                }});
+  queue.submit({.prompt = "bca",
+                .configure = with_fields(settings),
+                .on_end = [&](const QueueResult& result) { second.set_value(result); }});
   EXPECT_EQ(queue.status().waiting_tokens % 3, 0u);
   const QueueResult late = second.get_future().get();
   EXPECT_EQ(late.end, QueueEnd::failed);
@@ -206,11 +209,12 @@ TEST(GenerationQueue, NoMemoryEndsARequestAndNotTheProcess) {
   GenerationQueue queue(files.path());
   const std::string settings = R"({"max_new_tokens": 5, "do_sample": false})";
   const QueueResult failed = result_of(
-      queue,
-      {.prompt = "abc", .settings = settings, .on_token = [](const QueueToken&) { throw std::bad_alloc(); }});
+      queue, {.prompt = "abc", .configure = with_fields(settings), .on_token = [](const QueueToken&) {
+                throw std::bad_alloc();
+              }});
   EXPECT_EQ(failed.end, QueueEnd::failed);
   EXPECT_THROW(std::rethrow_exception(failed.error), std::bad_alloc);
-  EXPECT_EQ(result_of(queue, {.prompt = "abc", .settings = settings}).end, QueueEnd::finished);
+  EXPECT_EQ(result_of(queue, {.prompt = "abc", .configure = with_fields(settings)}).end, QueueEnd::finished);
 }
 
 TEST(GenerationQueue, AnswersAsAConversationDoes) {
@@ -220,11 +224,12 @@ TEST(GenerationQueue, AnswersAsAConversationDoes) {
                     settings = R"({"max_new_tokens": 12, "do_sample": false})";
   GenerationQueue queue(model, {.chat_template = chat_template});
   EXPECT_EQ(queue.no_conversations(), "");
-  Conversation conversation(model, {.system = "ab", .chat_template = chat_template, .settings = settings});
+  Conversation conversation(
+      model, {.system = "ab", .chat_template = chat_template, .configure = with_fields(settings)});
   std::vector<ChatMessage> messages = {{"system", "ab"}};
   for (const char* question : {"cab", "a"}) {
     messages.push_back({"user", question});
-    const QueueResult result = result_of(queue, {.messages = messages, .settings = settings});
+    const QueueResult result = result_of(queue, {.messages = messages, .configure = with_fields(settings)});
     ASSERT_EQ(result.end, QueueEnd::finished);
     messages.push_back({"assistant", conversation.answer(question)});
     EXPECT_EQ(result.texts.front().text, messages.back().content);

@@ -1,4 +1,5 @@
 // A model that tasks and threads share, and the public API.
+#include <attend/embedder.h>
 #include <attend/families.h>
 #include <attend/generation_queue.h>
 #include <attend/model.h>
@@ -89,11 +90,13 @@ TEST(Model, ErrorsHaveAKind) {
   EXPECT_EQ(kind_of([&] { Model{broken.path()}; }), ErrorKind::model);
   const TextGenerator generator(gpt2.path(), GenerationTask::text_generation);
   GenerateTextOptions options;
-  options.settings = R"({"num_beams": 0})";
+  options.configure = with_fields(R"({"num_beams": 0})");
   EXPECT_EQ(kind_of([&] { generator.generate({"abc"}, options); }), ErrorKind::call);
-  options.settings = "{";
+  options.configure = [](GenerationConfig& config) { config.num_beams = 0; };
   EXPECT_EQ(kind_of([&] { generator.generate({"abc"}, options); }), ErrorKind::call);
-  options.settings = "{}";
+  options.configure = with_fields("{");
+  EXPECT_EQ(kind_of([&] { generator.generate({"abc"}, options); }), ErrorKind::call);
+  options.configure = {};
   EXPECT_EQ(kind_of([&] { generator.generate({"a\xff"}, options); }), ErrorKind::input);
   EXPECT_EQ(kind_of([&] { generator.generate({std::string(1000, 'a')}, options); }), ErrorKind::input);
   EXPECT_EQ(kind_of([&] { TextClassifier{gpt2.path()}; }), ErrorKind::call);
@@ -118,7 +121,7 @@ TEST(Model, ServesTasksAndThreadsAtOnce) {
   const TextGenerator generator(gpt2, GenerationTask::text_generation);
   TextScorer scorer(gpt2);
   GenerateTextOptions options;
-  options.settings = R"({"max_new_tokens": 6, "do_sample": true, "pad_token_id": 0})";
+  options.configure = with_fields(R"({"max_new_tokens": 6, "do_sample": true, "pad_token_id": 0})");
   options.seed = 5;
   const auto labels = [&] {
     std::string all;
@@ -179,7 +182,8 @@ TEST(TextGenerator, ShowsTokensAsTheyCome) {
   const LetterModel files("gpt2-generation");
   const TextGenerator generator(files.path(), GenerationTask::text_generation);
   GenerateTextOptions options;
-  options.settings = R"({"max_new_tokens": 6, "do_sample": false, "pad_token_id": 0, "eos_token_id": null})";
+  options.configure =
+      with_fields(R"({"max_new_tokens": 6, "do_sample": false, "pad_token_id": 0, "eos_token_id": null})");
   options.full_text = false;
   options.log_probabilities = true;
   std::vector<std::vector<TokenId>> seen(kTexts.size());
@@ -208,7 +212,7 @@ TEST(Copies, ShareTheModelAndNothingElse) {
   const LetterModel files("gpt2-generation");
   const std::string settings = R"({"max_new_tokens": 6, "do_sample": true, "eos_token_id": null})";
   const ConversationOptions options{
-      .system = {}, .chat_template = "u{user}b{bot}", .settings = settings, .seed = 3};
+      .system = {}, .chat_template = "u{user}b{bot}", .configure = with_fields(settings), .seed = 3};
   Conversation one(files.path(), options);
   one.answer("ab");
   Conversation other = one;

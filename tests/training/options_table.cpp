@@ -2,6 +2,7 @@
 // Prints it, or with --check FILE checks that the file is the same.
 #include "base/error.h"
 #include "base/file.h"
+#include "generation/config/config_options.h"
 #include "pipelines/pipeline.h"
 #include "training/recipe_options.h"
 
@@ -57,6 +58,15 @@ std::string page() {
       "`--adapter`, `--weights`.\n";
   Recipe recipe;
   for (const OptionGroup& group : option_groups(recipe))
+    page += fmt::format("\n### {}\n\n{}", group.title, table_of(group.options));
+  page +=
+      "\n## Generation\n\nThe fields of a generation config: flags of `attend generate`, `translate` and "
+      "`chat`, keys of\n`--generation-config` files, fields of the server's requests and, in C++, the "
+      "members of "
+      "`attend::GenerationConfig`\n(`<attend/generation_config.h>`). A model has its own defaults, in its "
+      "generation_config.json.\n";
+  GenerationConfig config;
+  for (const OptionGroup& group : option_groups(config))
     page += fmt::format("\n### {}\n\n{}", group.title, table_of(group.options));
   page +=
       "\n## Tasks of `attend run`\n\nAlso the `parameters` of `/v1/run/TASK`. Options of all tasks: `attend "

@@ -74,9 +74,9 @@ std::map<std::string, std::string> fields_of(const TrainingOptions& options) {
   put("schedule.cooldown", cooldown), put("schedule.power", power),
       put("schedule.cycles", cycles.value_or(0));
   put("schedule.warmup_init", warmup_init);
-  const auto& [by, plateau_patience, threshold, least, higher_is_better] = plateau;
+  const auto& [by, plateau_patience, threshold, min_factor, higher_is_better] = plateau;
   put("plateau.by", by), put("plateau.patience", plateau_patience), put("plateau.threshold", threshold);
-  put("plateau.least", least);
+  put("plateau.min_factor", min_factor);
   const auto& [optimizer_kind, beta1, beta2, epsilon, weight_decay, rate_by_size, momentum, nesterov,
                adafactor, muon] = optimizer;
   put("optimizer.kind", static_cast<int>(optimizer_kind)), put("beta1", beta1), put("beta2", beta2);

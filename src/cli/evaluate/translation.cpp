@@ -1,5 +1,6 @@
 // attend evaluate translation|summarization MODEL SOURCE TARGET: BLEU, chrF and ROUGE.
 #include <attend/tasks.h>
+#include <attend/translator.h>
 
 #include "base/file.h"
 #include "base/progress.h"
@@ -20,9 +21,8 @@ class TranslationEvaluation final : public Evaluation {
 
   void add_options(CLI::App& app, EvaluationInput& input) override {
     add_cache(app, input.model);
-    app.add_option("--beams", options_.beams, "Number of beams")->check(positive());
+    add_generation_options(app, fields_, {"num_beams", "length_penalty"});
     add_languages(app, options_.source_language, options_.target_language);
-    app.add_option("--length-penalty", options_.length_penalty, "Length penalty of beam search");
     app.add_option("--batch-tokens", options_.batch_tokens, "Tokens per batch")->check(positive());
     app.add_option("--tokenize", tokenize_, "Tokenization for BLEU: 13a, intl, char or none");
     app.add_flag("--lowercase", lowercase_, "Ignore case in BLEU and chrF");
@@ -56,12 +56,14 @@ class TranslationEvaluation final : public Evaluation {
     Translator translator(input.model);
     Progress progress("translating", sources.size(), "texts");
     TranslateOptions options = options_;
+    options.configure = with_fields(fields_.dump());
     options.on_progress = [&](std::size_t done, std::size_t) { progress.update(done); };
     return translator.translate(sources, options);
   }
 
   bool summarizes_;
   TranslateOptions options_;
+  Json fields_ = Json::object();  // of the generation config
   std::string tokenize_ = "13a", save_;
   bool lowercase_ = false;
 };

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/evaluate/evaluation.h"
+#include "cli/options/verb.h"
 
 namespace attend::cli {
 namespace {
@@ -27,13 +28,13 @@ class WatermarkEvaluation final : public Evaluation {
 
  private:
   WatermarkDetector make_detector(const ModelPath& model) const {
-    const std::string settings = generation_config_.empty() ? "{}" : read_json(generation_config_).dump();
-    try {
-      return WatermarkDetector(model, settings);
-    } catch (const Error& error) {  // the user's call names the file
-      if (generation_config_.empty() || error.kind() != ErrorKind::call) throw;
-      fail("{}: {}", generation_config_, error.what());
-    }
+    if (generation_config_.empty()) return WatermarkDetector(model);
+    return naming_file(generation_config_, [&] {
+      GenerationConfig config;
+      config.apply(read_file(generation_config_));
+      if (!config.watermark) fail("expected a watermarking_config, found none");
+      return WatermarkDetector(model, config.watermark);
+    });
   }
 
   static void print_finding(const EvaluationInput& input, const std::string& line,

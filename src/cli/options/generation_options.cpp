@@ -1,28 +1,93 @@
 #include "cli/options/generation_options.h"
 
 #include "base/file.h"
+#include "cli/options/option_flags.h"
+#include "generation/config/config_options.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
 
 namespace attend::cli {
 namespace {
 
-// An option for a field of the generation config: `fields` gets the given options.
-template <class Value>
-CLI::Option* add_field(CLI::App& app, Json& fields, const char* option, const char* field, const char* help) {
-  return app.add_option_function<Value>(
-      option, [&fields, field](const Value& value) { fields[field] = value; }, help);
+// Fields with a shorter flag.
+struct Alias {
+  const char *field, *flag;
+};
+constexpr Alias kAliases[] = {{"num_beams", "beams"},
+                              {"do_sample", "sample"},
+                              {"stop_strings", "stop"},
+                              {"prompt_lookup_num_tokens", "prompt_lookup"}};
+
+// Fields that other flags set.
+constexpr const char* kOwnFlags[] = {"return_alternatives", "output_scores", "output_top_scores",
+                                     "output_attentions", "output_hidden_states"};
+
+// Fields whose flag takes a file with the value.
+constexpr const char* kJsonFiles[] = {"json_schema", "structural_tag"};
+constexpr const char* kTextFiles[] = {"grammar"};
+
+// Fields without effect unless tokens are sampled.
+constexpr std::string_view kImplySampling[] = {"temperature", "top_k", "top_p", "min_p", "mirostat"};
+
+bool is_among(std::span<const char* const> names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
 }
 
-// An option that applies only to sampling, and therefore turns it on.
-template <class Value>
-void add_sampling_field(CLI::App& app, Json& fields, const char* option, const char* field,
-                        const char* help) {
-  app.add_option_function<Value>(
-      option,
-      [&fields, field](const Value& value) {
-        fields[field] = value;
-        if (!fields.contains("do_sample")) fields["do_sample"] = true;
-      },
-      help);
+CLI::Option* add_file(CLI::App& app, const Option& option, Json& fields, bool is_json) {
+  return app
+      .add_option_function<std::string>(
+          flags_of(option),
+          [&fields, name = option.name, is_json](const std::string& file) {
+            fields[name] = is_json ? read_json(file) : Json(read_file(file));
+          },
+          option.description)
+      ->type_name("FILE");
+}
+
+// Commas and spaces may be part of a text, so the flag takes one and is repeated.
+CLI::Option* add_texts_of(CLI::App& app, const Option& option, Json& fields) {
+  return app
+      .add_option_function<std::vector<std::string>>(
+          flags_of(option),
+          [&fields, name = option.name](const std::vector<std::string>& texts) { fields[name] = texts; },
+          option.description + "; may be repeated")
+      ->allow_extra_args(false);
+}
+
+// The flag of a field, which goes into `fields`.
+CLI::Option* add_field(CLI::App& app, Option option, Json& fields) {
+  if (is_among(kJsonFiles, option.name)) return add_file(app, option, fields, true);
+  if (is_among(kTextFiles, option.name)) return add_file(app, option, fields, false);
+  for (const Alias& alias : kAliases)
+    if (option.name == alias.field) option = option.also(alias.flag);
+  option.set = [&fields, name = option.name](const Json& value) { fields[name] = value; };
+  if (option.name == "do_sample")
+    option.description +=
+        "; `temperature`, `top_k`, `top_p`, `min_p` and `mirostat` imply it, except `top_k` "
+        "with `penalty_alpha`";
+  if (option.name == "stop_strings") return add_texts_of(app, option, fields);
+  return is_list(option.schema) ? add_value(app, option)->type_name("JSON") : add_option(app, option);
+}
+
+// What is given only has an effect if tokens are sampled.
+void imply_sampling(Json& fields) {
+  const bool samples = std::ranges::any_of(kImplySampling, [&](std::string_view name) {
+    return fields.contains(name) && !(name == "top_k" && fields.contains("penalty_alpha"));
+  });
+  if (samples && !fields.contains("do_sample")) fields["do_sample"] = true;
+}
+
+void add_alternatives(CLI::App& app, Json& fields) {
+  app.add_option_function<std::int64_t>(
+         "--alternatives",
+         [&fields](std::int64_t count) {
+           fields["return_alternatives"] = true;
+           fields["num_return_sequences"] = count;
+         },
+         "Number of alternatives per prompt, each starting with a different one of the likeliest next tokens")
+      ->group("Length");
 }
 
 }  // namespace
@@ -36,84 +101,17 @@ void add_languages(CLI::App& app, std::string& source, std::string& target) {
 }
 
 void add_generation_options(CLI::App& app, Json& fields) {
-  using Integer = std::int64_t;
-  add_field<Integer>(app, fields, "--max-new-tokens", "max_new_tokens", "Max number of new tokens");
-  add_field<Integer>(app, fields, "--max-length", "max_length", "Max number of tokens, prompt included");
-  add_field<Integer>(app, fields, "--min-new-tokens", "min_new_tokens", "Min number of new tokens");
-  add_field<std::vector<std::string>>(app, fields, "--stop", "stop_strings",
-                                      "Stop string: the text ends where it occurs; may be repeated")
-      ->allow_extra_args(false);
-  add_field<double>(app, fields, "--max-time", "max_time",
-                    "Time limit in seconds; texts end with their next token");
-  app.add_flag_function(
-      "--sample,!--no-sample", [&fields](std::int64_t count) { fields["do_sample"] = count > 0; },
-      "Sample tokens instead of taking the likeliest. The next five options imply it, except --top-k with "
-      "--penalty-alpha");
-  add_sampling_field<double>(app, fields, "--temperature", "temperature",
-                             "Sampling temperature: below 1 favours likely tokens, above 1 unlikely ones");
-  // Before --top-k, which turns on sampling only without it: options are read in this order.
-  add_field<double>(app, fields, "--penalty-alpha", "penalty_alpha",
-                    "Contrastive search: weight, from 0 to 1, of how much a token differs from the text so "
-                    "far; use with --top-k 4 or so");
-  app.add_option_function<Integer>(
-      "--top-k",
-      [&fields](Integer k) {
-        fields["top_k"] = k;
-        if (!fields.contains("do_sample") && !fields.contains("penalty_alpha")) fields["do_sample"] = true;
-      },
-      "Sample from the k likeliest tokens; 0: all");
-  add_sampling_field<double>(app, fields, "--top-p", "top_p",
-                             "Sample from the likeliest tokens that together have this probability");
-  add_sampling_field<double>(
-      app, fields, "--min-p", "min_p",
-      "Sample from tokens with at least this fraction of the likeliest token's probability");
-  add_sampling_field<Integer>(app, fields, "--mirostat", "mirostat",
-                              "Mirostat version, 1 or 2: sample tokens whose surprise stays near "
-                              "--mirostat-tau; replaces --top-k, --top-p and --min-p");
-  add_field<double>(app, fields, "--mirostat-tau", "mirostat_tau",
-                    "Target surprise of mirostat in bits; default 5");
-  add_field<double>(app, fields, "--mirostat-eta", "mirostat_eta", "Learning rate of mirostat; default 0.1");
-  add_field<Integer>(app, fields, "--beams", "num_beams", "Number of beams for beam search");
-  add_field<double>(app, fields, "--length-penalty", "length_penalty",
-                    "Beam search: above 0 favours long texts");
-  add_field<Integer>(
-      app, fields, "--prompt-lookup", "prompt_lookup_num_tokens",
-      "Max draft tokens from earlier text (prompt lookup decoding): faster, with the same result");
-  app.add_option_function<std::string>(
-         "--early-stopping",
-         [&fields](const std::string& value) {
-           fields["early_stopping"] = value == "never" ? Json(value) : Json(value == "true");
-         },
-         "Beam search: stop as soon as there are as many finished texts as beams")
-      ->check(CLI::IsMember({"true", "false", "never"}));
-  add_field<Integer>(app, fields, "--num-return-sequences", "num_return_sequences",
-                     "Number of texts per prompt");
-  app.add_option_function<Integer>(
-      "--alternatives",
-      [&fields](Integer count) {
-        fields["return_alternatives"] = true;
-        fields["num_return_sequences"] = count;
-      },
-      "Number of alternatives per prompt, each starting with a different one of the likeliest next tokens");
-  app.add_option_function<std::string>(
-      "--json-schema", [&fields](const std::string& file) { fields["json_schema"] = read_json(file); },
-      "A file with a JSON schema that texts must follow");
-  add_field<std::string>(app, fields, "--regex", "regex",
-                         "A regular expression that the whole text must match");
-  app.add_option_function<std::string>(
-      "--grammar", [&fields](const std::string& file) { fields["grammar"] = read_file(file); },
-      "A file with a grammar that texts must follow, in llama.cpp's GBNF ('root ::= ...')");
-  add_field<double>(app, fields, "--guidance-scale", "guidance_scale",
-                    "Classifier-free guidance: above 1, strengthens the prompt's effect compared with no "
-                    "prompt (or with --negative-prompt)");
-  add_field<double>(app, fields, "--repetition-penalty", "repetition_penalty",
-                    "Above 1: makes tokens that already occur less likely");
-  add_field<double>(app, fields, "--presence-penalty", "presence_penalty",
-                    "Above 0: makes tokens that occur in the new text less likely, as in OpenAI's API");
-  add_field<double>(app, fields, "--frequency-penalty", "frequency_penalty",
-                    "Above 0: makes tokens less likely each time they occur in the new text");
-  add_field<Integer>(app, fields, "--no-repeat-ngram-size", "no_repeat_ngram_size",
-                     "Forbid repeated sequences of this many tokens");
+  for (const OptionGroup& group : generation_fields())
+    for (const Option& option : group.options)
+      if (!is_among(kOwnFlags, option.name)) add_field(app, option, fields)->group(group.title);
+  add_alternatives(app, fields);
+  app.parse_complete_callback([&fields] { imply_sampling(fields); });
+}
+
+void add_generation_options(CLI::App& app, Json& fields, const std::vector<std::string>& names) {
+  for (const OptionGroup& group : generation_fields())
+    for (const Option& option : group.options)
+      if (std::ranges::find(names, option.name) != names.end()) add_field(app, option, fields);
 }
 
 }  // namespace attend::cli

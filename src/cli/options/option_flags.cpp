@@ -14,13 +14,6 @@ std::string dashed(std::string name) {
   return "--" + name;
 }
 
-// All names of the option as flags, separated by commas.
-std::string flags_of(const Option& option) {
-  std::string flags = dashed(option.name);
-  for (const std::string& alias : option.aliases) flags += "," + dashed(alias);
-  return flags;
-}
-
 // The description, in which other options are `top_k`, with --top-k instead.
 std::string in_help(std::string text) {
   for (std::size_t begin = text.find('`'); begin != text.npos; begin = text.find('`')) {
@@ -55,7 +48,10 @@ Json value_of(const std::string& text, const Json& schema) {
 // With a default of false there is no flag to turn it off.
 CLI::Option* add_flag(CLI::App& app, const Option& option) {
   std::string flags = flags_of(option);
-  if (option.schema.value("default", Json()) != false) flags += ",!" + dashed("no-" + option.name);
+  if (option.schema.value("default", Json()) != false) {
+    flags += ",!" + dashed("no-" + option.name);
+    for (const std::string& alias : option.aliases) flags += ",!" + dashed("no-" + alias);
+  }
   return app.add_flag_function(
       flags, [option](std::int64_t count) { set(option, count > 0); }, in_help(option.description));
 }
@@ -73,11 +69,6 @@ CLI::Option* add_list(CLI::App& app, const Option& option) {
           in_help(option.description) +
               ", comma-separated or as a JSON list; if the option is repeated, each value is one item")
       ->allow_extra_args(false);
-}
-
-bool is_list(const Json& schema) {
-  return schema.contains("anyOf") &&
-         std::ranges::any_of(schema["anyOf"], [](const Json& each) { return type_of(each) == "array"; });
 }
 
 // Several values after one flag. Commas separate numbers, and mean nothing in texts.
@@ -109,22 +100,38 @@ std::string type_in_help(const Json& schema) {
   return type == "integer" ? "INT" : type == "number" || schema.contains("prefixItems") ? "FLOAT" : "TEXT";
 }
 
+// One value or a list of them.
+bool is_one_or_list(const Json& schema) {
+  return type_of(schema) != "array" && is_list(schema);
+}
+
+}  // namespace
+
+std::string flags_of(const Option& option) {
+  std::string flags = dashed(option.name);
+  for (const std::string& alias : option.aliases) flags += "," + dashed(alias);
+  return flags;
+}
+
+bool is_list(const Json& schema) {
+  return type_of(schema) == "array" ||
+         (schema.contains("anyOf") && std::ranges::any_of(schema["anyOf"], is_list));
+}
+
 CLI::Option* add_value(CLI::App& app, const Option& option) {
   return app.add_option_function<std::string>(
       flags_of(option), [option](const std::string& text) { set(option, value_of(text, option.schema)); },
       in_help(option.description));
 }
 
-}  // namespace
-
 CLI::Option* add_option(CLI::App& app, const Option& option) {
   const std::string type = type_of(option.schema);
-  CLI::Option* const added = type == "boolean"        ? add_flag(app, option)
-                             : is_list(option.schema) ? add_list(app, option)
-                             : type == "array"        ? add_values(app, option)
-                                                      : add_value(app, option);
+  CLI::Option* const added = type == "boolean"               ? add_flag(app, option)
+                             : is_one_or_list(option.schema) ? add_list(app, option)
+                             : type == "array"               ? add_values(app, option)
+                                                             : add_value(app, option);
   added->required(option.required);
-  if (type == "boolean" || is_list(option.schema)) return added;
+  if (type == "boolean" || is_one_or_list(option.schema)) return added;
   added->type_name(type_in_help(option.schema));
   const Json usual = option.schema.value("default", Json());
   if (!usual.is_null() && !usual.empty() && usual != "")

@@ -95,13 +95,18 @@ std::string joined(const std::vector<std::string>& all) {
   return fmt::format("{}", fmt::join(all, " or "));
 }
 
+// "1" for 1.0.
+std::string plain(const Json& number) {
+  return number.is_number_float() ? fmt::format("{}", number.get<double>()) : number.dump();
+}
+
 std::string limits_in_words(const Json& schema) {
   const bool min = schema.contains("minimum"), max = schema.contains("maximum");
-  if (schema.contains("exclusiveMinimum")) return " above " + schema["exclusiveMinimum"].dump();
+  if (schema.contains("exclusiveMinimum")) return " above " + plain(schema["exclusiveMinimum"]);
   if (min && max && schema["maximum"] != schema::kMaxInteger)
-    return fmt::format(" from {} to {}", schema["minimum"].dump(), schema["maximum"].dump());
-  return min   ? " of at least " + schema["minimum"].dump()
-         : max ? " of at most " + schema["maximum"].dump()
+    return fmt::format(" from {} to {}", plain(schema["minimum"]), plain(schema["maximum"]));
+  return min   ? " of at least " + plain(schema["minimum"])
+         : max ? " of at most " + plain(schema["maximum"])
                : "";
 }
 

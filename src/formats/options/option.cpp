@@ -137,6 +137,17 @@ Option integers(std::string name, std::vector<std::int64_t>& value, std::int64_t
   return make(std::move(name), value, schema::list(schema::integer(min)), std::move(description));
 }
 
+Option integer_or_list(std::string name, std::vector<std::int64_t>& value, std::int64_t min,
+                       std::string description) {
+  return {std::move(name), schema::any_of({schema::integer(min), schema::list(schema::integer(min))}),
+          std::move(description),
+          [&value](const Json& given) {
+            value = given.is_array() ? given.get<std::vector<std::int64_t>>()
+                                     : std::vector{given.get<std::int64_t>()};
+          },
+          [&value] { return Json(value); }};
+}
+
 }  // namespace option
 
 std::vector<std::string> split_at_commas(const std::string& text) {

@@ -24,7 +24,7 @@ struct Option {
   std::string name;                           // in JSON; as a flag with dashes: --top-k
   Json schema;                                // of its value, with its default if it has one
   std::string description;                    // one sentence, without a full stop
-  std::function<void(const Json&)> set;       // gets a value that matches the schema
+  std::function<void(const Json&)> set;       // gets a value that matches the schema, or what get() returned
   std::function<Json()> get = {};             // the current value; null: an optional one without a value
   std::vector<std::string> aliases = {};      // other names
   std::string excludes = {};                  // the name of an option that must not be given too
@@ -37,6 +37,12 @@ struct Option {
   Option only_with_any(std::vector<std::string> options) const;
 };
 using Options = std::vector<Option>;
+
+// Options about one subject, for help and documentation.
+struct OptionGroup {
+  const char* title;
+  Options options;
+};
 
 Options operator+(Options first, const Options& second);
 // Those with one of these names, in this order.
@@ -85,6 +91,8 @@ Option make(std::string name, T& value, Json schema, std::string description) {
   if constexpr (!kIsOptional<T>) schema["default"] = to_json(value);
   return {std::move(name), std::move(schema), std::move(description),
           [&value](const Json& given) {
+            if constexpr (kIsOptional<T>)
+              if (given.is_null()) return value.reset();
             if constexpr (std::is_same_v<T, std::filesystem::path>)
               value = given.get<std::string>();
             else
@@ -146,6 +154,9 @@ Option list(std::string name, std::vector<std::string>& value, std::string descr
 // A list of integers.
 Option integers(std::string name, std::vector<std::int64_t>& value, std::int64_t min,
                 std::string description);
+// The same, or one integer.
+Option integer_or_list(std::string name, std::vector<std::int64_t>& value, std::int64_t min,
+                       std::string description);
 
 }  // namespace option
 

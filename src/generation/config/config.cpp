@@ -45,125 +45,92 @@ void check_factor(double value, const char* name) {
     fail("{}: expected a number from {} to {}, found {}", name, kSmallestFactor, kLargestChange, value);
 }
 
-}  // namespace
-
-void GenerationConfig::check(std::int64_t vocabulary) const {
-  check_number_of_texts(vocabulary);
-  if (do_sample) check_sampling();
-  if (mirostat.version != 0) check_mirostat();
-  if (is_contrastive()) check_contrastive(vocabulary);
-  if (num_beam_groups > 1)
-    check_groups();
-  else if (diversity_penalty != 0)
-    fail("diversity_penalty: {} needs groups of beams; set num_beam_groups above 1", diversity_penalty);
-  if (!force_words_ids.empty()) check_forced_words(vocabulary);
-  if (form) check_form();
-  if (guidance_scale != 1) check_guidance();
-  if (watermark) check_watermark();
-  if (output_top_scores > 0) check_output_scores();
-  if (max_time) check_above(*max_time, 0, "max_time");
-  check_factor(repetition_penalty, "repetition_penalty");
-  check_range(presence_penalty, -kLargestChange, kLargestChange, "presence_penalty");
-  check_range(frequency_penalty, -kLargestChange, kLargestChange, "frequency_penalty");
-  check_factor(encoder_repetition_penalty, "encoder_repetition_penalty");
-  check_min(dry.multiplier, 0, "dry_multiplier");
-  check_above(dry.base, 0, "dry_base");
-  if (!std::isfinite(length_penalty)) fail("length_penalty: expected a number, found {}", length_penalty);
-  for (const auto& word : bad_words_ids) check_ids(word, vocabulary, "bad_words_ids");
-  for (const SequenceBias& bias : sequence_bias) {
-    check_ids(bias.tokens, vocabulary, "sequence_bias");
-    check_range(bias.bias, -kLargestChange, kLargestChange, "sequence_bias");
-  }
-  if (exponential_decay_length_penalty && eos_token_id.empty())
-    fail(
-        "exponential_decay_length_penalty: it makes ends likelier, and there is no eos_token_id; set one or "
-        "leave the penalty out");
-  check_id(decoder_start_token_id, vocabulary, "decoder_start_token_id");
-  check_id(forced_bos_token_id, vocabulary, "forced_bos_token_id");
-  check_ids(forced_eos_token_id, vocabulary, "forced_eos_token_id");
-}
-
-void GenerationConfig::check_number_of_texts(std::int64_t vocabulary) const {
-  if (prompt_lookup_num_tokens && (num_beams > 1 || num_return_sequences > 1))
+void check_number_of_texts(const GenerationConfig& config, std::int64_t vocabulary) {
+  if (config.prompt_lookup_num_tokens && (config.num_beams > 1 || config.num_return_sequences > 1))
     fail(
         "prompt_lookup_num_tokens: a look-up is for one text per prompt, found num_beams {} and "
         "num_return_sequences {}; leave the one or the other out",
-        num_beams, num_return_sequences);
-  if (return_alternatives) {
-    if (num_return_sequences > vocabulary)
+        config.num_beams, config.num_return_sequences);
+  if (config.return_alternatives) {
+    if (config.num_return_sequences > vocabulary)
       fail("num_return_sequences: expected at most {} alternatives (the vocabulary), found {}", vocabulary,
-           num_return_sequences);
-    if (is_contrastive())
+           config.num_return_sequences);
+    if (is_contrastive(config))
       fail("return_alternatives: contrastive search has none; leave out penalty_alpha or the alternatives");
     return;
   }
-  if (num_beams > 1 && num_return_sequences > num_beams)
-    fail("num_return_sequences: expected at most num_beams ({}), found {}", num_beams, num_return_sequences);
-  if (num_beams == 1 && !do_sample && num_return_sequences > 1)
+  if (config.num_beams > 1 && config.num_return_sequences > config.num_beams)
+    fail("num_return_sequences: expected at most num_beams ({}), found {}", config.num_beams,
+         config.num_return_sequences);
+  if (config.num_beams == 1 && !config.do_sample && config.num_return_sequences > 1)
     fail(
         "num_return_sequences: {} texts need sampling, a beam search or return_alternatives; the likeliest "
         "next token gives only one",
-        num_return_sequences);
+        config.num_return_sequences);
 }
 
-void GenerationConfig::check_sampling() const {
-  check_above(static_cast<float>(temperature), 0, "temperature",
+void check_sampling(const GenerationConfig& config) {
+  check_above(static_cast<float>(config.temperature), 0, "temperature",
               "; for the likeliest token each time, do not sample");
-  check_range(top_p, 0, 1, "top_p");
-  if (min_p) check_range(*min_p, 0, 1, "min_p");
-  check_above(typical_p, 0, "typical_p");
-  check_range(epsilon_cutoff, 0, 1, "epsilon_cutoff");
-  check_range(eta_cutoff, 0, 1, "eta_cutoff");
-  check_min(dynatemp_range, 0, "dynatemp_range");
-  check_min(dynatemp_exponent, 0, "dynatemp_exponent");
-  check_range(xtc_probability, 0, 1, "xtc_probability");
-  check_range(xtc_threshold, 0, 1, "xtc_threshold");
+  check_range(config.top_p, 0, 1, "top_p");
+  if (config.min_p) check_range(*config.min_p, 0, 1, "min_p");
+  check_above(config.typical_p, 0, "typical_p");
+  check_range(config.epsilon_cutoff, 0, 1, "epsilon_cutoff");
+  check_range(config.eta_cutoff, 0, 1, "eta_cutoff");
+  check_min(config.dynatemp_range, 0, "dynatemp_range");
+  check_min(config.dynatemp_exponent, 0, "dynatemp_exponent");
+  check_range(config.xtc_probability, 0, 1, "xtc_probability");
+  check_range(config.xtc_threshold, 0, 1, "xtc_threshold");
 }
 
-void GenerationConfig::check_mirostat() const {
-  check_above(mirostat.surprise, 0, "mirostat_tau");
-  check_min(mirostat.rate, 0, "mirostat_eta");
-  if (!do_sample || num_beams > 1)
+void check_mirostat(const GenerationConfig& config) {
+  check_above(config.mirostat.surprise, 0, "mirostat_tau");
+  check_min(config.mirostat.rate, 0, "mirostat_eta");
+  if (!config.do_sample || config.num_beams > 1)
     fail("mirostat: it is about tokens that are drawn one at a time; set do_sample and leave out num_beams");
-  if (top_p < 1 || min_p || typical_p < 1 || epsilon_cutoff > 0 || eta_cutoff > 0 || xtc_probability > 0)
+  if (config.top_p < 1 || config.min_p || config.typical_p < 1 || config.epsilon_cutoff > 0 ||
+      config.eta_cutoff > 0 || config.xtc_probability > 0)
     fail(
         "mirostat: it rules out tokens itself; leave out top_p, min_p, typical_p, epsilon_cutoff, eta_cutoff "
         "and xtc_probability");
 }
 
-void GenerationConfig::check_contrastive(std::int64_t vocabulary) const {
-  check_range(penalty_alpha, 0, 1, "penalty_alpha");
-  if (do_sample || num_beams > 1 || prompt_lookup_num_tokens)
+void check_contrastive(const GenerationConfig& config, std::int64_t vocabulary) {
+  check_range(config.penalty_alpha, 0, 1, "penalty_alpha");
+  if (config.do_sample || config.num_beams > 1 || config.prompt_lookup_num_tokens)
     fail(
         "penalty_alpha: contrastive search neither draws tokens nor has beams or guesses; leave out "
         "do_sample, "
         "num_beams and prompt_lookup_num_tokens, or penalty_alpha");
-  if (top_k < 2 || top_k > vocabulary)
+  if (config.top_k < 2 || config.top_k > vocabulary)
     fail("top_k: contrastive search chooses among 2 to {} tokens (the vocabulary), found {}", vocabulary,
-         top_k);
+         config.top_k);
 }
 
-void GenerationConfig::check_groups() const {
-  if (num_beams % num_beam_groups != 0)
-    fail("num_beam_groups: expected a divisor of num_beams ({}), found {}", num_beams, num_beam_groups);
-  check_above(diversity_penalty, 0, "diversity_penalty", "; without it all groups of beams find the same");
-  if (do_sample) fail("num_beam_groups: groups of beams are not drawn; leave out do_sample or the groups");
-  if (!stop_strings.empty())
+void check_groups(const GenerationConfig& config) {
+  if (config.num_beams % config.num_beam_groups != 0)
+    fail("num_beam_groups: expected a divisor of num_beams ({}), found {}", config.num_beams,
+         config.num_beam_groups);
+  check_above(config.diversity_penalty, 0, "diversity_penalty",
+              "; without it all groups of beams find the same");
+  if (config.do_sample)
+    fail("num_beam_groups: groups of beams are not drawn; leave out do_sample or the groups");
+  if (!config.stop_strings.empty())
     fail("num_beam_groups: groups of beams end at eos_token_id only; leave out stop_strings or the groups");
-  if (output_scores)
+  if (config.output_scores)
     fail("num_beam_groups: groups of beams give no output_scores; leave out these or the groups");
 }
 
-void GenerationConfig::check_forced_words(std::int64_t vocabulary) const {
-  if (num_beams == 1)
+void check_forced_words(const GenerationConfig& config, std::int64_t vocabulary) {
+  if (config.num_beams == 1)
     fail(
         "force_words_ids: words are brought about by a beam search; set num_beams above 1, or leave them "
         "out");
-  if (do_sample || num_beam_groups > 1 || !stop_strings.empty() || output_scores)
+  if (config.do_sample || config.num_beam_groups > 1 || !config.stop_strings.empty() || config.output_scores)
     fail(
         "force_words_ids: expected neither do_sample nor num_beam_groups, stop_strings or output_scores "
         "beside them; leave out these or the words");
-  for (const ForcedWord& word : force_words_ids) {
+  for (const ForcedWord& word : config.force_words_ids) {
     if (word.empty() || std::ranges::any_of(word, &std::vector<std::int64_t>::empty))
       fail("force_words_ids: expected phrases of at least one token");
     for (const auto& phrase : word) check_ids(phrase, vocabulary, "force_words_ids");
@@ -176,28 +143,28 @@ void GenerationConfig::check_forced_words(std::int64_t vocabulary) const {
   }
 }
 
-void GenerationConfig::check_form() const {
-  if (eos_token_id.empty())
+void check_form(const GenerationConfig& config) {
+  if (config.eos_token_id.empty())
     fail(
         "json_schema, regex, grammar: a text of a given form ends with a token that says so; set "
         "eos_token_id");
-  if (is_contrastive() || return_alternatives || !force_words_ids.empty())
+  if (is_contrastive(config) || config.return_alternatives || !config.force_words_ids.empty())
     fail(
         "json_schema, regex, grammar: expected neither penalty_alpha nor return_alternatives or "
         "force_words_ids beside them, which take tokens of no such text; leave out these or the form");
 }
 
-void GenerationConfig::check_guidance() const {
-  check_range(guidance_scale, -kLargestChange, kLargestChange, "guidance_scale");
+void check_guidance(const GenerationConfig& config) {
+  check_range(config.guidance_scale, -kLargestChange, kLargestChange, "guidance_scale");
   // The original mixes up the beams' histories there, so there is no correct result to compare with.
-  if (num_beams > 1 || is_contrastive())
+  if (config.num_beams > 1 || is_contrastive(config))
     fail(
         "guidance_scale: expected neither num_beams nor penalty_alpha beside it; leave out these or the "
         "guidance");
 }
 
-void GenerationConfig::check_watermark() const {
-  if (const auto* green = std::get_if<GreenListWatermark>(&*watermark)) {
+void check_watermark(const GenerationConfig& config) {
+  if (const auto* green = std::get_if<GreenListWatermark>(&*config.watermark)) {
     if (!(green->ratio > 0 && green->ratio < 1))
       fail("watermarking_config: greenlist_ratio: expected a number above 0 and below 1, found {}",
            green->ratio);
@@ -205,48 +172,103 @@ void GenerationConfig::check_watermark() const {
   }
 }
 
-void GenerationConfig::check_output_scores() const {
-  if (!output_scores) fail("output_top_scores: they are given beside output_scores; ask for these too");
-  if (num_beams > 1 || is_contrastive() || return_alternatives)
+void check_output_scores(const GenerationConfig& config) {
+  if (!config.output_scores)
+    fail("output_top_scores: they are given beside output_scores; ask for these too");
+  if (config.num_beams > 1 || is_contrastive(config) || config.return_alternatives)
     fail(
         "output_top_scores: expected a text that grows token by token; leave out num_beams, penalty_alpha "
         "and "
         "return_alternatives, or the likeliest tokens");
 }
 
-std::int64_t GenerationConfig::texts_at_a_time() const {
-  if (return_alternatives) return num_return_sequences * num_beams;
-  return std::max({num_beams, num_return_sequences, is_contrastive() ? top_k : 1});
+// Whether the search is one of transformers' older ones, whose ranking stores texts without their end tokens.
+bool ranks_without_ends(const GenerationConfig& config) {
+  return config.num_beam_groups > 1 || !config.force_words_ids.empty();
 }
 
-std::int64_t GenerationConfig::padding() const {
+}  // namespace
+
+void check_config(const GenerationConfig& config, std::int64_t vocabulary) {
+  check_number_of_texts(config, vocabulary);
+  if (config.do_sample) check_sampling(config);
+  if (config.mirostat.version != 0) check_mirostat(config);
+  if (is_contrastive(config)) check_contrastive(config, vocabulary);
+  if (config.num_beam_groups > 1)
+    check_groups(config);
+  else if (config.diversity_penalty != 0)
+    fail("diversity_penalty: {} needs groups of beams; set num_beam_groups above 1",
+         config.diversity_penalty);
+  if (!config.force_words_ids.empty()) check_forced_words(config, vocabulary);
+  if (config.form) check_form(config);
+  if (config.guidance_scale != 1) check_guidance(config);
+  if (config.watermark) check_watermark(config);
+  if (config.output_top_scores > 0) check_output_scores(config);
+  if (config.max_time) check_above(*config.max_time, 0, "max_time");
+  check_factor(config.repetition_penalty, "repetition_penalty");
+  check_range(config.presence_penalty, -kLargestChange, kLargestChange, "presence_penalty");
+  check_range(config.frequency_penalty, -kLargestChange, kLargestChange, "frequency_penalty");
+  check_factor(config.encoder_repetition_penalty, "encoder_repetition_penalty");
+  check_min(config.dry.multiplier, 0, "dry_multiplier");
+  check_above(config.dry.base, 0, "dry_base");
+  if (!std::isfinite(config.length_penalty))
+    fail("length_penalty: expected a number, found {}", config.length_penalty);
+  for (const auto& word : config.bad_words_ids) check_ids(word, vocabulary, "bad_words_ids");
+  for (const SequenceBias& bias : config.sequence_bias) {
+    check_ids(bias.tokens, vocabulary, "sequence_bias");
+    check_range(bias.bias, -kLargestChange, kLargestChange, "sequence_bias");
+  }
+  if (config.exponential_decay_length_penalty && config.eos_token_id.empty())
+    fail(
+        "exponential_decay_length_penalty: it makes ends likelier, and there is no eos_token_id; set one or "
+        "leave the penalty out");
+  check_id(config.decoder_start_token_id, vocabulary, "decoder_start_token_id");
+  check_id(config.forced_bos_token_id, vocabulary, "forced_bos_token_id");
+  check_ids(config.forced_eos_token_id, vocabulary, "forced_eos_token_id");
+}
+
+bool is_contrastive(const GenerationConfig& config) {
+  return config.penalty_alpha != 0;
+}
+
+std::int64_t texts_at_a_time(const GenerationConfig& config) {
+  if (config.return_alternatives) return config.num_return_sequences * config.num_beams;
+  return std::max({config.num_beams, config.num_return_sequences, is_contrastive(config) ? config.top_k : 1});
+}
+
+std::int64_t padding_token(const GenerationConfig& config) {
   // As in the original: its beam search treats a padding id of 0 as absent, and ignores it without eos.
-  if (num_beams > 1 && !ranks_without_ends())
-    return eos_token_id.empty() ? -1 : pad_token_id.value_or(0) != 0 ? *pad_token_id : eos_token_id[0];
-  return pad_token_id ? *pad_token_id : eos_token_id.empty() ? 0 : eos_token_id[0];
+  if (config.num_beams > 1 && !ranks_without_ends(config))
+    return config.eos_token_id.empty()            ? -1
+           : config.pad_token_id.value_or(0) != 0 ? *config.pad_token_id
+                                                  : config.eos_token_id[0];
+  return config.pad_token_id           ? *config.pad_token_id
+         : config.eos_token_id.empty() ? 0
+                                       : config.eos_token_id[0];
 }
 
-LengthLimits GenerationConfig::lengths(std::int64_t prompt, std::int64_t max_positions) const {
+LengthLimits length_limits(const GenerationConfig& config, std::int64_t prompt, std::int64_t max_positions) {
   LengthLimits limits;
   limits.prompt = prompt;
-  limits.most = max_new_tokens ? prompt + *max_new_tokens
-                : max_length   ? *max_length
-                               : std::min(prompt + default_max_length, max_positions);
-  limits.least = min_new_tokens ? prompt + *min_new_tokens : min_length;
-  if (prompt >= limits.most)
-    fail("the prompt has {} tokens, but at most {} are allowed with what follows; {}", prompt, limits.most,
-         max_length && !max_new_tokens ? "raise max_length or set max_new_tokens" : "shorten it");
+  limits.max = config.max_new_tokens ? prompt + *config.max_new_tokens
+               : config.max_length   ? *config.max_length
+                                     : std::min(prompt + default_max_length, max_positions);
+  limits.min = config.min_new_tokens ? prompt + *config.min_new_tokens : config.min_length;
+  if (prompt >= limits.max)
+    fail("the prompt has {} tokens, but at most {} are allowed with what follows; {}", prompt, limits.max,
+         config.max_length && !config.max_new_tokens ? "raise max_length or set max_new_tokens"
+                                                     : "shorten it");
   return limits;
 }
 
-std::int64_t GenerationConfig::start() const {
-  if (decoder_start_token_id) return *decoder_start_token_id;
-  if (bos_token_id) return *bos_token_id;
+std::int64_t start_token(const GenerationConfig& config) {
+  if (config.decoder_start_token_id) return *config.decoder_start_token_id;
+  if (config.bos_token_id) return *config.bos_token_id;
   fail("decoder_start_token_id: the decoder needs a token to begin with, and none is given");
 }
 
-bool GenerationConfig::is_eos(std::int64_t token) const {
-  return std::ranges::find(eos_token_id, token) != eos_token_id.end();
+bool is_eos(const GenerationConfig& config, std::int64_t token) {
+  return std::ranges::find(config.eos_token_id, token) != config.eos_token_id.end();
 }
 
 }  // namespace attend

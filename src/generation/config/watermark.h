@@ -3,48 +3,23 @@
 // (generation/logits_process.py, watermarking.py), including torch's random numbers.
 #pragma once
 
+#include <attend/generation_config.h>
+
 #include "formats/json/json.h"
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace attend {
 
-// Kirchenbauer et al. 2023 (arXiv:2306.04634): at each position a part of the vocabulary is green, and the
-// scores of those tokens are raised.
-struct GreenListWatermark {
-  double ratio = 0.25;  // the green part of the vocabulary, above 0 and below 1
-  double bias = 2;      // added to a green token's score
-  std::int64_t key = 15485863;
-  // "selfhash" (their Algorithm 3): the green tokens depend on the last context_width tokens, including the
-  // candidate, so each candidate is checked separately. Otherwise ("lefthash", Algorithm 2) they depend on
-  // the token before.
-  bool by_candidate = false;
-  std::int64_t context_width = 1;
-};
-
-// SynthID-Text (Dathathri et al. 2024, Nature 634): the last ngram_length tokens and each key determine a
-// bit; a tournament with one round per key favours tokens with ones. Only generated tokens count, and a
-// position whose context has occurred before is not marked.
-struct SynthIdWatermark {
-  std::int64_t ngram_length = 0;
-  std::vector<std::int64_t> keys;
-  std::int64_t context_history = 1024;  // number of positions that are remembered
-  std::int64_t table_seed = 0, table_size = 65536;
-  bool skip_first_ngrams = false;  // no mark before there are ngram_length - 1 tokens
-  bool uniform = false;            // for experiments: all tokens are equally likely, and the model's scores
-                                   // are ignored
-};
-
-using Watermark = std::variant<GreenListWatermark, SynthIdWatermark>;
-
 // From the fields of transformers' WatermarkingConfig or, if there are ngram_len and keys, of its
 // SynthIDTextWatermarkingConfig; none from null. An Error that begins with `source` for anything else.
 std::optional<Watermark> make_watermark(const Json& value, const std::string& source);
+// The fields from which make_watermark makes it.
+Json watermark_fields(const std::optional<Watermark>& watermark);
 
 // The green tokens at a position.
 class GreenLists {

@@ -72,4 +72,22 @@ std::optional<Watermark> make_watermark(const Json& value, const std::string& so
   return synth_id ? make_synth_id(fields) : make_green_list(fields);
 }
 
+Json watermark_fields(const std::optional<Watermark>& watermark) {
+  if (!watermark) return {};
+  if (const auto* green = std::get_if<GreenListWatermark>(&*watermark))
+    return {{"greenlist_ratio", green->ratio},
+            {"bias", green->bias},
+            {"hashing_key", green->key},
+            {"seeding_scheme", green->by_candidate ? "selfhash" : "lefthash"},
+            {"context_width", green->context_width}};
+  const auto& bits = std::get<SynthIdWatermark>(*watermark);
+  return {{"ngram_len", bits.ngram_length},
+          {"keys", bits.keys},
+          {"context_history_size", bits.context_history},
+          {"sampling_table_seed", bits.table_seed},
+          {"sampling_table_size", bits.table_size},
+          {"skip_first_ngram_calls", bits.skip_first_ngrams},
+          {"debug_mode", bits.uniform}};
+}
+
 }  // namespace attend

@@ -27,7 +27,7 @@ const PretrainedModel& checked(const PretrainedModel& assistant, const Transform
 
 Assistant::Assistant(const Transformer& network, const AssistantOptions& options)
     : options_(options),
-      config_(GenerationConfig::of(*options.model)),
+      config_(generation_config_of(*options.model)),
       decoder_(checked(*options.model, network, !is_foreign())) {}
 
 void Assistant::check(const Prompt& prompt) const {

@@ -49,7 +49,7 @@ void ForeignDraft::begin() {
 std::vector<std::int64_t> ForeignDraft::propose(std::span<const std::int64_t> text, std::size_t count) {
   const std::string known = text_of(*own_->target, decoder_->has_encoder() ? text.subspan(1) : text);
   Ids ids = ids_of(*foreign_->target, known, false);
-  if (decoder_->has_encoder()) ids.insert(ids.begin(), config_->start());
+  if (decoder_->has_encoder()) ids.insert(ids.begin(), start_token(*config_));
   const auto room = decoder_->room(static_cast<std::int64_t>(ids.size())) - 1;
   count = std::min(count, static_cast<std::size_t>(std::max<std::int64_t>(room, 0)));
   if (ids.empty() || count == 0) return {};
@@ -82,7 +82,7 @@ std::vector<std::int64_t> ForeignDraft::continuation(const Ids& ids, std::size_t
   }
   const Decoder::Sequence branch = decoder_->fork(sequence_);
   Ids more = {likeliest(*decoder_, branch, unread.subspan(sure))};
-  while (more.size() < count && !config_->is_eos(more.back()))
+  while (more.size() < count && !is_eos(*config_, more.back()))
     more.push_back(likeliest(*decoder_, branch, {&more.back(), 1}));
   decoder_->release(branch);
   return more;

@@ -180,12 +180,12 @@ struct Grammar::State {
   Reading take(std::span<const std::int64_t> text) {
     const std::lock_guard lock(mutex);
     auto best = readings.end();
-    std::size_t least = text.size() + 1;
+    std::size_t shortest = text.size() + 1;
     for (auto reading = readings.begin(); reading != readings.end(); ++reading) {
       const std::size_t common = common_length(reading->text, text);
       const std::size_t way = (reading->text.size() - common) + (text.size() - common);
-      if (way < least) {
-        least = way;
+      if (way < shortest) {
+        shortest = way;
         best = reading;
       }
     }

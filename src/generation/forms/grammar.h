@@ -1,6 +1,7 @@
 // Constrained generation: JSON with a schema, matches of a regular expression, texts of a grammar.
 #pragma once
 
+#include <attend/generation_config.h>
 #include <attend/tokenizer.h>
 
 #include <cstdint>
@@ -10,21 +11,6 @@
 #include <vector>
 
 namespace attend {
-
-// The required form of a whole text, without its prompt.
-struct TextForm {
-  enum class Kind {
-    json_schema,  // https://json-schema.org; json_schema.h says which part is supported
-    regex,        // of ECMAScript, for the whole text
-    grammar,      // EBNF as llama.cpp's GBNF: rules "name ::= ..."; "root" is the whole text
-    // XGrammar's structural tags: free text in which certain texts begin other forms. Special tokens that the
-    // tag names may come; of all others, only those that end a text.
-    structural_tag,
-  } kind;
-  std::string text;
-
-  bool operator==(const TextForm&) const = default;
-};
 
 // A form, compiled for the tokens of a vocabulary by XGrammar (Dong et al. 2024, arXiv:2411.15100).
 // Thread-safe.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "generation/config/config.h"
+#include "generation/forms/grammar.h"
 #include "generation/scores/selection.h"
 #include "tensor/tensor.h"
 

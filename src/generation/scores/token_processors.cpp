@@ -51,7 +51,7 @@ class MinLength : public LogitsProcessor {
  public:
   explicit MinLength(Tokens ends) : ends_(std::move(ends)) {}
   void apply(std::span<float> scores, const ProcessorContext& context) const override {
-    if (length_of(context) >= context.limits.least) return;
+    if (length_of(context) >= context.limits.min) return;
     for (const std::int64_t end : ends_) forbid(scores, end);
   }
 
@@ -65,7 +65,7 @@ class Forced : public LogitsProcessor {
   enum class Place { second, last };
   Forced(Tokens tokens, Place place) : tokens_(std::move(tokens)), place_(place) {}
   void apply(std::span<float> scores, const ProcessorContext& context) const override {
-    if (length_of(context) != (place_ == Place::second ? 1 : context.limits.most - 1)) return;
+    if (length_of(context) != (place_ == Place::second ? 1 : context.limits.max - 1)) return;
     std::ranges::fill(scores, kNever);
     for (const std::int64_t token : tokens_) scores[token] = 0;
   }

@@ -1,5 +1,7 @@
 #include "generation/scores/watermark_processors.h"
 
+#include "generation/config/watermark.h"
+
 #include <algorithm>
 #include <limits>
 #include <numeric>

@@ -92,7 +92,7 @@ void BeamSearch::rank(const std::vector<Candidate>& next, float length) {
 bool BeamSearch::can_improve() const {
   const bool at_most = config().early_stopping == EarlyStopping::never && config().length_penalty > 0;
   const float best =
-      running_.front().score / penalty(at_most ? request_.limits.most - request_.limits.prompt : steps_);
+      running_.front().score / penalty(at_most ? request_.limits.max - request_.limits.prompt : steps_);
   float worst = finished_.front().score;
   for (const Finished& text : finished_) worst = std::min(worst, text.score);
   return std::ranges::any_of(finished_,

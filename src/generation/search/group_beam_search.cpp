@@ -25,12 +25,13 @@ void GroupBeamSearch::choose(float* scores, std::int64_t vocabulary) {
       choose(group, scores, vocabulary);
       for (const Beam& beam : group.running) chosen_.push_back(tree_.token(beam.node));
     } else {
-      chosen_.insert(chosen_.end(), size_, config().padding());  // the original counts them too
+      chosen_.insert(chosen_.end(), size_, padding_token(config()));  // the original counts them too
     }
   }
   ++steps_;
   // A running text ends in an end token if that is a forced word; if all do, the original stops.
-  const bool ended = std::ranges::all_of(chosen_, [&](std::int64_t token) { return config().is_eos(token); });
+  const bool ended =
+      std::ranges::all_of(chosen_, [&](std::int64_t token) { return is_eos(config(), token); });
   over_ = ended || steps_ >= request_.max_new || out_of_time_ || std::ranges::all_of(groups_, &Group::done);
 }
 
@@ -61,7 +62,7 @@ void GroupBeamSearch::choose(Group& group, float* scores, std::int64_t vocabular
     const auto [score, place] = best[rank];
     const Beam& beam = group.running[place / vocabulary];
     const std::int64_t token = place % vocabulary;
-    if (!config().is_eos(token))
+    if (!is_eos(config(), token))
       next.push_back({score, tree_.add(token, beam.node, rows[place / vocabulary][token]), beam.row});
     else if (rank < size_ && may_end(beam.node))
       finish(group, score, beam.node, steps_ + 1);
@@ -90,7 +91,7 @@ bool GroupBeamSearch::is_done(const Group& group, float best) const {
   if (group.finished.size() < size_) return false;
   if (config().early_stopping == EarlyStopping::yes) return true;
   const bool at_most = config().early_stopping == EarlyStopping::never && config().length_penalty > 0;
-  const std::int64_t length = at_most ? request_.limits.most - request_.limits.prompt : steps_ + 1;
+  const std::int64_t length = at_most ? request_.limits.max - request_.limits.prompt : steps_ + 1;
   return group.worst >= best / penalty(length);
 }
 

@@ -96,7 +96,7 @@ std::unique_ptr<Search> make_search(Request request) {
   if (!config.force_words_ids.empty()) return std::make_unique<ConstrainedBeamSearch>(std::move(request));
   if (config.num_beam_groups > 1) return std::make_unique<GroupBeamSearch>(std::move(request));
   if (config.num_beams > 1) return std::make_unique<BeamSearch>(std::move(request));
-  if (config.is_contrastive()) return std::make_unique<ContrastiveSearch>(std::move(request));
+  if (is_contrastive(config)) return std::make_unique<ContrastiveSearch>(std::move(request));
   if (config.prompt_lookup_num_tokens)
     request.draft_source =
         std::make_unique<PromptLookup>(*config.prompt_lookup_num_tokens, config.max_matching_ngram_size);

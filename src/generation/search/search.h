@@ -95,7 +95,7 @@ class Search {
   template <class MakeText>
   bool ends(std::int64_t token, std::int64_t new_tokens, MakeText text) const {
     const SearchSettings& settings = *request_.settings;
-    return new_tokens >= request_.max_new || config().is_eos(token) || out_of_time_ ||
+    return new_tokens >= request_.max_new || is_eos(config(), token) || out_of_time_ ||
            (!settings.stop_strings.empty() && settings.stop_strings.completed_by(text(), new_tokens));
   }
   // `stream`: texts with the same number use the same random numbers.

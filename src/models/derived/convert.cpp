@@ -45,7 +45,7 @@ void write(const PretrainedModel& model, const ModelDirectory& directory, Scalar
 
 }  // namespace
 
-void convert(const ModelPath& model, const std::filesystem::path& output, const ConvertOptions& options) {
+void v1::convert(const ModelPath& model, const std::filesystem::path& output, const ConvertOptions& options) {
   if (model.weights != WeightFormat::float32)
     fail("`weights` {}: convert writes float32; quantize writes int8 and int4", name(model.weights));
   const bool as_gguf = output.extension() == ".gguf";
@@ -65,8 +65,8 @@ void convert(const ModelPath& model, const std::filesystem::path& output, const 
     write(loaded, directory, kFloat, output);
 }
 
-RoundingCost merge_adapters(const ModelPath& path, const std::filesystem::path& output,
-                            const std::string& type) {
+RoundingCost v1::merge_adapters(const ModelPath& path, const std::filesystem::path& output,
+                                const std::string& type) {
   expect_no_model(output);
   const ModelDirectory directory(path);
   PretrainedModel model = PretrainedModel::load(directory, Purpose::training);
@@ -76,7 +76,8 @@ RoundingCost merge_adapters(const ModelPath& path, const std::filesystem::path& 
   return cost;
 }
 
-void unmerge_adapters(const ModelPath& path, const std::filesystem::path& output, const std::string& type) {
+void v1::unmerge_adapters(const ModelPath& path, const std::filesystem::path& output,
+                          const std::string& type) {
   expect_no_model(output);
   const ModelDirectory directory(path);
   PretrainedModel model = PretrainedModel::load(directory, Purpose::training);

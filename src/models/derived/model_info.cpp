@@ -25,7 +25,7 @@ Inspection describe_model(const ModelDirectory& directory, const WeightFiles& ch
   return inspection;
 }
 
-ModelInfo inspect(const ModelPath& model, bool check_values) {
+ModelInfo v1::inspect(const ModelPath& model, bool check_values) {
   const ModelDirectory directory(model);
   return describe_model(directory, directory.weight_files(), check_values);
 }

@@ -55,9 +55,9 @@ std::vector<std::int64_t> share_of_batch(const std::vector<std::int64_t>& exampl
   std::vector<std::int64_t> filled(static_cast<std::size_t>(ranks));
   std::vector<std::size_t> places;
   for (const std::size_t place : longest_first) {
-    const auto least = std::min_element(filled.begin(), filled.end());
-    *least += tokens(examples[place]);
-    if (least - filled.begin() == rank) places.push_back(place);
+    const auto emptiest = std::min_element(filled.begin(), filled.end());
+    *emptiest += tokens(examples[place]);
+    if (emptiest - filled.begin() == rank) places.push_back(place);
   }
   std::sort(places.begin(), places.end());
   std::vector<std::int64_t> share;

@@ -63,9 +63,9 @@ Tokenizer plain_tokenizer(const Setting& setting) {
 }
 
 std::int64_t readable_tokens(const Setting& setting, const StackSpec& stack) {
-  const std::int64_t most = max_positions(stack.embeddings);
-  const bool endless = most == std::numeric_limits<std::int64_t>::max();
-  return endless ? most : most - setting.recipe.adapter.prefix - setting.recipe.adapter.prompt;
+  const std::int64_t max = max_positions(stack.embeddings);
+  const bool endless = max == std::numeric_limits<std::int64_t>::max();
+  return endless ? max : max - setting.recipe.adapter.prefix - setting.recipe.adapter.prompt;
 }
 
 std::int64_t wanted_length(const Recipe& recipe) {

@@ -26,13 +26,13 @@ std::vector<bool> continuing_tokens(const Tokenizer& tokenizer) {
 }
 
 // n in 1 .. `most` with a probability proportional to 1 / n.
-std::size_t harmonic(std::int64_t most, Random& random) {
+std::size_t harmonic(std::int64_t max, Random& random) {
   double sum = 0;
-  for (std::int64_t n = 1; n <= most; ++n) sum += 1 / static_cast<double>(n);
+  for (std::int64_t n = 1; n <= max; ++n) sum += 1 / static_cast<double>(n);
   double left = random.uniform() * sum;
-  for (std::int64_t n = 1; n < most; ++n)
+  for (std::int64_t n = 1; n < max; ++n)
     if ((left -= 1 / static_cast<double>(n)) < 0) return static_cast<std::size_t>(n);
-  return static_cast<std::size_t>(most);
+  return static_cast<std::size_t>(max);
 }
 
 // By id: whether a token is special and so cannot come from a text. An encoding of the empty text shows the

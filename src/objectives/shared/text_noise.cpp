@@ -54,10 +54,10 @@ void rotate_text(std::vector<TokenId>& text, Random& random) {
   std::rotate(text.begin(), text.begin() + first, text.end());
 }
 
-std::int64_t draw_poisson(double mean, std::int64_t most, Random& random) {
+std::int64_t draw_poisson(double mean, std::int64_t max, Random& random) {
   // The times between events are drawn from an exponential distribution.
   std::int64_t count = 0;
-  for (double time = -std::log1p(-random.uniform()); time <= mean && count < most; ++count)
+  for (double time = -std::log1p(-random.uniform()); time <= mean && count < max; ++count)
     time -= std::log1p(-random.uniform());
   return count;
 }

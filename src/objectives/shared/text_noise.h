@@ -30,6 +30,6 @@ void mask_tokens(std::vector<TokenId>& text, TokenId mask, double rate, Random& 
 void rotate_text(std::vector<TokenId>& text, Random& random);
 
 // A sample of the Poisson distribution with this mean, at most `most`.
-std::int64_t draw_poisson(double mean, std::int64_t most, Random& random);
+std::int64_t draw_poisson(double mean, std::int64_t max, Random& random);
 
 }  // namespace attend

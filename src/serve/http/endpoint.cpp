@@ -50,13 +50,13 @@ void check_request(const Fields& request, const Endpoint& endpoint) {
       fail("{}: expected {}, found none", field.name, in_words(field.schema));
 }
 
-void check_inputs(const Fields& request, const Endpoint& endpoint, std::size_t most) {
+void check_inputs(const Fields& request, const Endpoint& endpoint, std::size_t max) {
   for (const RequestField& field : endpoint.fields) {
     if (!field.is_input || !request.has({field.name})) continue;
     const Json& given = request.json().at(field.name);
     const bool several = given.is_array() && !given.empty() && !given.front().is_number();
-    if (several && given.size() > most)
-      fail("{}: expected at most {} inputs in a request, found {}", field.name, most, given.size());
+    if (several && given.size() > max)
+      fail("{}: expected at most {} inputs in a request, found {}", field.name, max, given.size());
   }
 }
 

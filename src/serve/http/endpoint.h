@@ -37,7 +37,7 @@ RequestFields operator+(RequestFields fields, const RequestFields& more);
 // violates its schema.
 void check_request(const Fields& request, const Endpoint& endpoint);
 // Throws Error for a list of more inputs than that.
-void check_inputs(const Fields& request, const Endpoint& endpoint, std::size_t most);
+void check_inputs(const Fields& request, const Endpoint& endpoint, std::size_t max);
 
 // All endpoints as OpenAPI 3.1.
 Json openapi(const std::vector<Endpoint>& endpoints, bool has_key);

@@ -8,7 +8,7 @@
 namespace attend::serve {
 
 // The fields that completions and chats share.
-const RequestFields& generation_fields();
+const RequestFields& request_fields();
 // The fields of generation_config.json, which are passed on unchanged.
 const RequestFields& config_fields();
 

@@ -89,12 +89,12 @@ RequestFields chat_fields() {
            "other variables of the chat template, such as {\"enable_thinking\": false}"}};
 }
 
-std::vector<QueueRequest> read_prompts(const Fields& body, std::size_t most) {
+std::vector<QueueRequest> read_prompts(const Fields& body, std::size_t max) {
   const Json& prompt = body.json().at("prompt");
   const bool is_list = prompt.is_array();
   const bool several = is_list && !prompt.front().is_number();
   const Json list = several ? prompt : Json::array({prompt});
-  if (list.size() > most) fail("prompt: expected at most {} texts, found {}", most, list.size());
+  if (list.size() > max) fail("prompt: expected at most {} texts, found {}", max, list.size());
   std::vector<QueueRequest> all;
   for (const Json& each : list) {
     QueueRequest& request = all.emplace_back();

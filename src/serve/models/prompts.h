@@ -11,7 +11,7 @@ RequestField prompt_field();
 RequestFields chat_fields();
 
 // Texts or tokens: one or several. Error for more than `most`.
-std::vector<QueueRequest> read_prompts(const Fields& body, std::size_t most);
+std::vector<QueueRequest> read_prompts(const Fields& body, std::size_t max);
 // The conversation of chat_fields().
 QueueRequest read_chat(const Fields& body);
 

@@ -61,9 +61,9 @@ class Reader {
 
  private:
   void read_length() {
-    const auto most = body_.maybe_integer({"max_completion_tokens", "max_tokens"}, 0);
-    if (most) requested_.no_new_tokens = *most == 0;
-    if (most && *most > 0) settings_["max_new_tokens"] = *most;
+    const auto max = body_.maybe_integer({"max_completion_tokens", "max_tokens"}, 0);
+    if (max) requested_.no_new_tokens = *max == 0;
+    if (max && *max > 0) settings_["max_new_tokens"] = *max;
     if (!settings_.contains("max_new_tokens") && !settings_.contains("max_length") && !own_.limits_length)
       settings_["max_new_tokens"] = kUsualLength;
   }

@@ -55,7 +55,7 @@ ServedModel::~ServedModel() = default;
 
 void ServedModel::begin_queue(const PretrainedModel& loaded, const QueueOptions& options) {
   queue_ = std::make_unique<GenerationQueue>(model_, options);
-  const GenerationConfig config = GenerationConfig::of(loaded);
+  const GenerationConfig config = generation_config_of(loaded);
   own_ = {config.do_sample, config.num_beams, config.max_length || config.max_new_tokens};
   const Transformer network = loaded.network();
   longest_prompt_ =

@@ -1,6 +1,7 @@
 // A model of a server.
 #pragma once
 
+#include <attend/embedder.h>
 #include <attend/generation_queue.h>
 #include <attend/model.h>
 

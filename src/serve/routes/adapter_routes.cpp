@@ -47,10 +47,10 @@ void add_adapter_routes(Server& server, ServedModels& models, const AdapterLoadi
                                       {"model", text(), "its model; may be missing if there is one"},
                                       {"load_inplace", one_of({false}), "unload the old one first"}},
               .reply = any_object()},
-             [&models, root, most = loading.max_adapters](const Fields& body) {
+             [&models, root, max = loading.max_adapters](const Fields& body) {
                const std::string name = body.text({"lora_name"});
                models.load_adapter(body.text({"model"}, ""), name,
-                                   find_adapter(root, body.text({"lora_path"})), most);
+                                   find_adapter(root, body.text({"lora_path"})), max);
                return reply(models.entry(name));
              });
   server.add({.path = "/v1/unload_lora_adapter",

@@ -55,7 +55,7 @@ ExplainOptions read_explain_options(const Fields& body) {
   return options;
 }
 
-void check_length(const ChosenModel& chosen, const ExplainInput& input, std::size_t most) {
+void check_length(const ChosenModel& chosen, const ExplainInput& input, std::size_t max) {
   const TokenizerPair& tokenizers = chosen.model.model().tokenizers();
   const auto count = [](const Tokenizer& tokenizer, const std::string& text) {
     return tokenizer.encode(text, {.with_details = false}).ids.size();
@@ -63,7 +63,7 @@ void check_length(const ChosenModel& chosen, const ExplainInput& input, std::siz
   std::size_t tokens = count(*tokenizers.source, input.text);
   if (input.pair) tokens += count(*tokenizers.source, *input.pair);
   if (input.target) tokens += count(*tokenizers.target, *input.target);
-  if (tokens > most) fail("text: expected at most {} tokens to explain, found {}", most, tokens);
+  if (tokens > max) fail("text: expected at most {} tokens to explain, found {}", max, tokens);
 }
 
 // Unpacked weights, because gradients need them.
@@ -80,10 +80,10 @@ ModelPath explained_model(const ChosenModel& chosen) {
 // Few at a time: an explanation needs much memory and all cores.
 class Turn {
  public:
-  Turn(std::atomic<std::size_t>& open, std::size_t most) : open_(open) {
-    if (open_.fetch_add(1) < most) return;
+  Turn(std::atomic<std::size_t>& open, std::size_t max) : open_(open) {
+    if (open_.fetch_add(1) < max) return;
     --open_;
-    refuse(429, fmt::format("{} explanations are made already: come again later", most));
+    refuse(429, fmt::format("{} explanations are made already: come again later", max));
   }
   ~Turn() { --open_; }
   Turn(const Turn&) = delete;

@@ -60,8 +60,8 @@ Ranking rank(const ChosenModel& chosen, const Fields& body, const char* field) {
   ranking.order.resize(pairs.size());
   std::iota(ranking.order.begin(), ranking.order.end(), 0);
   std::ranges::stable_sort(ranking.order, std::greater{}, [&](std::size_t i) { return ranking.scores[i]; });
-  const auto most = body.maybe_integer({"top_n"}, 1);
-  if (most) ranking.order.resize(std::min(ranking.order.size(), static_cast<std::size_t>(*most)));
+  const auto max = body.maybe_integer({"top_n"}, 1);
+  if (max) ranking.order.resize(std::min(ranking.order.size(), static_cast<std::size_t>(*max)));
   return ranking;
 }
 

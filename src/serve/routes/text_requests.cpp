@@ -73,7 +73,7 @@ void submit(const std::shared_ptr<TextReader>& answer, const ChosenModel& chosen
   try {
     for (std::size_t p = 0; p < prompts.size(); ++p) {
       QueueRequest& request = prompts[p];
-      request.settings = requested.settings.dump();
+      request.configure = with_fields(requested.settings.dump());
       request.seed = requested.seed + p;
       request.adapter = chosen.adapter;
       request.prefix = requested.prefix;

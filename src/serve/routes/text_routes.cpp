@@ -39,7 +39,7 @@ Endpoint completions(const ServedModels& models) {
   return {.path = "/v1/completions",
           .group = "texts",
           .summary = "Texts that go on with prompts, or that an encoder-decoder makes of them",
-          .fields = own + generation_fields() + config_fields(),
+          .fields = own + request_fields() + config_fields(),
           .reply = reply_schema(kCompletion.object),
           .streams = true};
 }
@@ -63,7 +63,7 @@ Endpoint chats(const ServedModels& models) {
   return {.path = "/v1/chat/completions",
           .group = "texts",
           .summary = "The next turn of a conversation",
-          .fields = model + chat_fields() + own + with_new_tokens(generation_fields()) + config_fields(),
+          .fields = model + chat_fields() + own + with_new_tokens(request_fields()) + config_fields(),
           .reply = reply_schema(kChat.object),
           .streams = true};
 }

@@ -124,12 +124,12 @@ class Translations {
 };
 
 // According to the model's generation_config.json; alternatives are the next best results of a beam search.
-std::string translation_settings(const ServedModel& model, std::int64_t alternatives) {
+Configure translation_config(const ServedModel& model, std::int64_t alternatives) {
   const OwnSettings& own = model.own_settings();
   Json settings = {{"num_return_sequences", 1 + alternatives}};
   if (!own.limits_length) settings["max_new_tokens"] = 256;
   if (alternatives > 0) settings["num_beams"] = std::max(own.beams, 1 + alternatives);
-  return settings.dump();
+  return with_fields(settings.dump());
 }
 
 Reply translate(const ServedModels& models, const Fields& body, const TextBounds& bounds) {
@@ -152,7 +152,7 @@ Reply translate(const ServedModels& models, const Fields& body, const TextBounds
     for (std::size_t i = 0; i < texts.size(); ++i) {
       QueueRequest request;
       request.prompt = texts[i];
-      request.settings = translation_settings(*model, alternatives);
+      request.configure = translation_config(*model, alternatives);
       if (model->languages().many()) {
         request.source_language = translator.source;
         request.target_language = body.text({"target"});

@@ -48,7 +48,7 @@ std::vector<std::string> end_answers(GenerationConfig& config, const std::vector
     if (!end.empty()) endings.push_back(end);
   config.stop_strings = endings;
   for (const std::string& ending : endings)
-    if (const auto token = tokenizer.token_to_id(ending); token && !config.is_eos(*token))
+    if (const auto token = tokenizer.token_to_id(ending); token && !is_eos(config, *token))
       config.eos_token_id.push_back(*token);
   return endings;
 }

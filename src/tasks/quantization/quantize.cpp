@@ -29,8 +29,8 @@ void check_names(const ModelDirectory& directory, const std::vector<std::string>
 
 }  // namespace
 
-Quantized quantize(const ModelPath& model, const std::filesystem::path& output,
-                   const QuantizeOptions& options) {
+Quantized v1::quantize(const ModelPath& model, const std::filesystem::path& output,
+                       const QuantizeOptions& options) {
   if (options.format != WeightFormat::int8 && options.format != WeightFormat::int4)
     fail("`weights` {}: expected int8 or int4; convert writes float32", name(options.format));
   if (options.keep_above && options.measure.empty())

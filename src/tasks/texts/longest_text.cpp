@@ -17,8 +17,8 @@ LongestText::LongestText(const std::filesystem::path& directory, const Pretraine
     : tokens_(tokenizers::model_max_length(directory)), side_(tokenizers::truncation_side(directory)) {
   const std::int64_t positions = positions_of(model);
   if (positions == std::numeric_limits<std::int64_t>::max()) return;
-  const auto most = static_cast<std::size_t>(std::max<std::int64_t>(positions, 0));
-  tokens_ = std::min(tokens_.value_or(most), most);
+  const auto max = static_cast<std::size_t>(std::max<std::int64_t>(positions, 0));
+  tokens_ = std::min(tokens_.value_or(max), max);
 }
 
 std::optional<Truncation> LongestText::truncation(bool wanted) const {

@@ -69,16 +69,16 @@ std::string PromptTexts::text(const Prompt& prompt, std::span<const std::int64_t
 
 void keep_end(std::vector<std::int64_t>& prompt, const LongestText& longest, const GenerationConfig& config) {
   if (!longest.tokens()) return;
-  const auto most = static_cast<std::int64_t>(*longest.tokens()), size = std::ssize(prompt);
+  const auto max = static_cast<std::int64_t>(*longest.tokens()), size = std::ssize(prompt);
   const std::int64_t to_come = config.max_new_tokens ? *config.max_new_tokens
                                : config.max_length   ? std::max<std::int64_t>(*config.max_length - size, 1)
                                                      : 1;
-  if (size + to_come <= most) return;
-  if (to_come >= most)
+  if (size + to_come <= max) return;
+  if (to_come >= max)
     fail("{} new tokens leave no room for a prompt among the {} that the model holds: lower max_new_tokens",
-         to_come, most);
+         to_come, max);
   longest.say_cut(/*asked=*/true, "of a prompt it is the beginning");
-  prompt.erase(prompt.begin(), prompt.end() - (most - to_come));
+  prompt.erase(prompt.begin(), prompt.end() - (max - to_come));
 }
 
 std::vector<TokenScore> token_scores(std::span<const Scored> scores) {
@@ -97,7 +97,7 @@ GeneratedText generated_text(const GeneratedSequence& made, std::string text, co
     result.log_probabilities = made.log_probabilities;
     for (const std::vector<Scored>& scores : made.likeliest) result.likeliest.push_back(token_scores(scores));
   }
-  result.cut_off = !stopped && (made.ids.empty() || !config.is_eos(made.ids.back()));
+  result.cut_off = !stopped && (made.ids.empty() || !is_eos(config, made.ids.back()));
   return result;
 }
 

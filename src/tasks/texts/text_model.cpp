@@ -151,10 +151,10 @@ std::vector<Encoding> TextModel::encode(const std::vector<std::string>& texts,
 void TextModel::check(const Encoding& encoding, const std::string& what) const {
   const ErrorScope scope(ErrorKind::input);
   if (encoding.ids.empty()) fail("{} has no tokens: expected at least one", what);
-  const std::int64_t most = positions_of(model_);
-  if (static_cast<std::int64_t>(encoding.ids.size()) > most)
+  const std::int64_t max = positions_of(model_);
+  if (static_cast<std::int64_t>(encoding.ids.size()) > max)
     fail("{} has {} tokens, but the model reads {}: shorten it, or cut it off with `truncate`", what,
-         encoding.ids.size(), most);
+         encoding.ids.size(), max);
 }
 
 void TextModel::for_each_batch(

@@ -2,7 +2,7 @@
 // through the model once, and each text gets its part of the output.
 #pragma once
 
-#include <attend/attend.h>
+#include <attend/run_options.h>
 
 #include "models/checkpoint/pretrained_model.h"
 #include "models/families/head.h"

@@ -1,5 +1,5 @@
 // Sentence embeddings (Reimers & Gurevych 2019, arXiv:1908.10084).
-#include <attend/attend.h>
+#include <attend/embedder.h>
 
 #include "base/log.h"
 #include "models/checkpoint/pretrained_model.h"

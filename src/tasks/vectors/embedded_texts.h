@@ -2,7 +2,7 @@
 // sentence-transformers directory says.
 #pragma once
 
-#include <attend/attend.h>
+#include <attend/embedder.h>
 
 #include "sources/sentence_modules.h"
 

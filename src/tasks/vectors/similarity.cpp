@@ -1,5 +1,5 @@
 // The similarity of two vectors.
-#include <attend/attend.h>
+#include <attend/similarity.h>
 
 #include "base/error.h"
 
@@ -25,12 +25,12 @@ double product(double x, double y) {
 
 }  // namespace
 
-float cosine_similarity(const std::vector<float>& a, const std::vector<float>& b) {
+float v1::cosine_similarity(const std::vector<float>& a, const std::vector<float>& b) {
   const double both = sum(a, b, product), norms = std::sqrt(sum(a, a, product) * sum(b, b, product));
   return norms == 0 ? 0 : static_cast<float>(both / norms);
 }
 
-float similarity(const std::vector<float>& a, const std::vector<float>& b, Similarity kind) {
+float v1::similarity(const std::vector<float>& a, const std::vector<float>& b, Similarity kind) {
   switch (kind) {
     case Similarity::cosine:
       return cosine_similarity(a, b);
@@ -44,8 +44,9 @@ float similarity(const std::vector<float>& a, const std::vector<float>& b, Simil
   fail("unknown similarity");
 }
 
-std::vector<Neighbour> nearest(const std::vector<float>& vector, const std::vector<std::vector<float>>& among,
-                               std::size_t max_count, Similarity kind) {
+std::vector<Neighbour> v1::nearest(const std::vector<float>& vector,
+                                   const std::vector<std::vector<float>>& among, std::size_t max_count,
+                                   Similarity kind) {
   std::vector<Neighbour> all;
   for (std::size_t i = 0; i < among.size(); ++i) all.push_back({i, similarity(vector, among[i], kind)});
   std::ranges::stable_sort(all, std::greater<>(), &Neighbour::similarity);

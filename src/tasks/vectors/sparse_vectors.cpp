@@ -121,7 +121,7 @@ std::vector<std::vector<TokenWeight>> SparseEmbedder::embed(const std::vector<st
   return vectors;
 }
 
-float similarity(const std::vector<TokenWeight>& a, const std::vector<TokenWeight>& b) {
+float v1::similarity(const std::vector<TokenWeight>& a, const std::vector<TokenWeight>& b) {
   std::map<TokenId, float> weights;
   for (const TokenWeight& each : a) weights[each.token] = each.weight;
   double sum = 0;

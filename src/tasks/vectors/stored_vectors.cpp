@@ -28,15 +28,15 @@ std::vector<Neighbour> best_rows(const StoredRows& rows, const RowQuery& query, 
     std::vector<float> scores(end - begin);
     rows.compare(query, begin, end, scores.data());
     std::vector<Neighbour> piece;
-    float least = -INFINITY;  // of the best ones, once there are enough
+    float min_score = -INFINITY;  // of the best ones, once there are enough
     for (std::size_t i = begin; i < end; ++i) {
       const float score = scores[i - begin];
       rows.check_score(score, i);
-      if (score <= least) continue;
+      if (score <= min_score) continue;
       piece.push_back({i, score});
       if (piece.size() < 2 * max_count) continue;
       keep_best_neighbours(piece, max_count);
-      least = piece.back().similarity;
+      min_score = piece.back().similarity;
     }
     const std::lock_guard lock(mutex);
     best.insert(best.end(), piece.begin(), piece.end());

@@ -50,7 +50,7 @@ std::vector<Features> TokenEmbedder::embed(const std::vector<std::string>& texts
   return all;
 }
 
-float late_interaction(const Features& query, const Features& document) {
+float v1::late_interaction(const Features& query, const Features& document) {
   if (query.tokens == 0 || document.tokens == 0) return 0;
   if (query.width != document.width)
     fail("the similarity of vectors of {} and {} numbers", query.width, document.width);

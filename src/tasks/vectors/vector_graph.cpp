@@ -110,7 +110,8 @@ std::vector<Neighbour> VectorGraph::nearest(const StoredRows& rows, const RowQue
   return best;
 }
 
-void write_vector_index(const std::filesystem::path& path, Similarity kind, const OnProgress& on_progress) {
+void v1::write_vector_index(const std::filesystem::path& path, Similarity kind,
+                            const OnProgress& on_progress) {
   const ErrorScope scope(ErrorKind::input);
   VectorGraph::write(StoredRows(path), kind, on_progress);
 }

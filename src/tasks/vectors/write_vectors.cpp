@@ -102,8 +102,8 @@ void write_table(const std::filesystem::path& path, const std::vector<std::vecto
 
 }  // namespace
 
-void write_vectors(const std::filesystem::path& path, const std::vector<std::vector<float>>& vectors,
-                   const WriteVectorsOptions& options) {
+void v1::write_vectors(const std::filesystem::path& path, const std::vector<std::vector<float>>& vectors,
+                       const WriteVectorsOptions& options) {
   check_vectors(vectors, options, path.string());
   std::filesystem::remove(VectorGraph::path_of(path));  // it is of the vectors that are replaced
   if (path.extension() == ".npy") return write_table(path, vectors, options.format);

@@ -40,9 +40,9 @@ struct Axis {
 
 // 1, 2 or 5 times a power of ten.
 double nice_step(double width, int about) {
-  const double least = width / about, power = std::pow(10, std::floor(std::log10(least)));
+  const double min = width / about, power = std::pow(10, std::floor(std::log10(min)));
   for (const double factor : {1, 2, 5})
-    if (factor * power >= least) return factor * power;
+    if (factor * power >= min) return factor * power;
   return 10 * power;
 }
 

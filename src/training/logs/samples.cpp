@@ -30,7 +30,7 @@ std::vector<Sample> translations(const Trainee& trainee, const TokenizerPair& to
                                  const std::vector<std::string>& sources,
                                  const std::vector<std::string>& references) {
   TranslateOptions greedy;
-  greedy.beams = 1;
+  greedy.configure = [](GenerationConfig& config) { config.num_beams = 1; };
   const std::vector<std::string> said = translate(trainee.model(), tokenizers, sources, greedy);
   std::vector<Sample> samples;
   for (std::size_t i = 0; i < said.size(); ++i)
@@ -41,7 +41,7 @@ std::vector<Sample> translations(const Trainee& trainee, const TokenizerPair& to
 // Prompts the model with the first half of each line.
 std::vector<Sample> continuations(const Trainee& trainee, const Tokenizer& tokenizer,
                                   const std::vector<std::string>& lines) {
-  GenerationConfig config = GenerationConfig::of(trainee.model());
+  GenerationConfig config = generation_config_of(trainee.model());
   config.max_length.reset();
   config.max_new_tokens = 40;
   config.do_sample = false;

@@ -67,9 +67,9 @@ std::vector<std::int64_t> share_out(std::span<const std::int64_t> sizes, std::in
   std::ranges::stable_sort(largest_first, [&](std::size_t a, std::size_t b) { return sizes[a] > sizes[b]; });
   std::vector<std::int64_t> filled(static_cast<std::size_t>(ranks)), owners(sizes.size());
   for (const std::size_t i : largest_first) {
-    const auto least = std::ranges::min_element(filled);
-    *least += sizes[i];
-    owners[i] = least - filled.begin();
+    const auto emptiest = std::ranges::min_element(filled);
+    *emptiest += sizes[i];
+    owners[i] = emptiest - filled.begin();
   }
   return owners;
 }

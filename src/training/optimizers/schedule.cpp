@@ -135,7 +135,7 @@ ReduceOnPlateau::State ReduceOnPlateau::after(State state, double figure) const 
     state.best = figure;
     state.worse = 0;
   } else if (++state.worse > patience) {
-    state.factor = std::max(least, state.factor * by);
+    state.factor = std::max(min_factor, state.factor * by);
     state.worse = 0;
   }
   return state;
@@ -146,8 +146,8 @@ void ReduceOnPlateau::check() const {
   if (patience < 0) fail("reduce-on-plateau: patience: expected 0 or more, found {}", patience);
   if (!(threshold >= 0 && threshold < 1))
     fail("reduce-on-plateau: threshold: expected a number from 0 to below 1, found {}", threshold);
-  if (!(least >= 0 && least <= 1))
-    fail("reduce-on-plateau: least factor: expected a number from 0 to 1, found {}", least);
+  if (!(min_factor >= 0 && min_factor <= 1))
+    fail("reduce-on-plateau: min factor: expected a number from 0 to 1, found {}", min_factor);
 }
 
 }  // namespace attend

@@ -68,7 +68,7 @@ struct ReduceOnPlateau {
   double by = 0.1;  // factor each time
   std::int64_t patience = 10;
   double threshold = 1e-4;
-  double least = 0;  // min of the factor
+  double min_factor = 0;  // min of the factor
   bool higher_is_better = false;
 
   // The state that a checkpoint stores.
