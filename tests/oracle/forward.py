@@ -26,6 +26,8 @@ from common import Tensors
 from models import BERT_LIKE, FAIRSEQ_DECODERS, GPT_LIKE, LINEAR_LIKE, LLAMA_LIKE, MARIAN_LIKE, ROBERTA_LIKE, T5_LIKE, load_model
 
 IGNORED = -100  # a label that does not count
+# Bodies that do not make the decoder's inputs from the encoder's, as BART's does.
+NEED_TARGETS = ("BlenderbotModel", "BlenderbotSmallModel", "M2M100Model", "MarianModel", "PegasusModel")
 
 # How the batch is laid out. `single` and `plain` have no mask, `single` also no labels (so no loss);
 # `positions` is left padding with generate()'s position ids (`left` alone counts padding, as the original
@@ -253,7 +255,7 @@ class InputMaker:
             source = source.masked_fill(source == config.eos_token_id, config.eos_token_id + 1)
             last = (source_mask * torch.arange(1, source.shape[1] + 1)).argmax(1, keepdim=True)
             inputs["input_ids"] = source.scatter(1, last, config.eos_token_id)
-        elif layout in ("right", "left"):
+        elif layout in ("right", "left") or head in NEED_TARGETS:
             mask = self.mask(source.shape[0], int(self.integers(3, 12, (1,))), layout)
             ids = self.integers(0, config.vocab_size, tuple(mask.shape)).masked_fill(mask == 0, config.pad_token_id)
             inputs |= {"decoder_input_ids": ids, "decoder_attention_mask": mask}
