@@ -75,6 +75,8 @@ A config with one of these fields, or such an input, is an error that names it:
   `attend forward` reads longer texts if positions are rotary.
 - With `sliding_window` 1 a token sees only itself. When transformers 4.57 generates, such a layer sees the whole text: its
   cache keeps all keys, and its mask of one column hides none.
+- With `use_sliding_window`, Qwen2 with experts generates what the original generates without a cache. The original's cache
+  keeps the last keys, but its mask is that of the first ones.
 
 Where layers have experts, a token reads those that its router chooses, whatever other tokens read. With `output_router_logits`, which a
 fresh config.json has, the loss of next tokens gets `router_aux_loss_coef` times a second term that keeps experts equally busy; `attend
