@@ -67,7 +67,7 @@ void put_captured(Tensors& out, const std::string& prefix, const Capture::Stack&
 
 void keep_real_rows(Capture::Stack& stack, const Padded& whole, const Padded& given) {
   for (auto* states : {&stack.hidden, &stack.routing})
-    for (Tensor& rows : *states) rows = given.unpad(whole.pad(rows));
+    for (Tensor& rows : *states) rows = given.collect(whole.spread(rows));  // keeps routing's gradient
   for (auto* layers : {&stack.self_attentions, &stack.cross_attentions})
     for (std::vector<Tensor>& layer : *layers)
       for (std::size_t b = 0; b < layer.size(); ++b)
