@@ -32,7 +32,7 @@ transformers 4.57: they are compared with definitions of our own, in `tests/orac
 `check_conversion.py` compares what `attend convert` writes. `check_configurations.py` draws every field of every
 config class, and compares what the originals can build.
 
-A config with one of these fields is an error that names the field:
+A config with one of these fields, or such an input, is an error that names it:
 
 | Field | Reason |
 |---|---|
@@ -55,13 +55,7 @@ A config with one of these fields is an error that names the field:
 | `sparse_prediction` of ModernBERT | its scores have another shape with labels than without |
 | `parallel_attn` false with `new_decoder_architecture`, other `num_kv_heads` or `num_ln_in_parallel_attn` of Falcon | the original builds such a model and cannot compute it |
 | inputs `head_mask`, `inputs_embeds`, masks of three dimensions | no tokenizer and no collator makes them |
-
-Three things of the originals depend on how they are called, and are here as generate() and a single call have them. Reading a
-prompt into its cache, BERT with relative keys (`position_embedding_type`) counts the distances of all of it from its last
-token, and an encoder that writes (`is_decoder` false) keeps what it has read: `attend generate` does so too, `attend forward`
-gives what the original gives without a cache. BART's and Marian's decoders alone count padding in front of a prompt among its
-positions. And a label counts wherever it stands, on padding too. XGLM alone then halves the gradients of queries and keys of padding in
-front of a text (its limit of scores, `torch.max`, halves them where two numbers are equal); here they are whole, as those of its relatives.
+| `attention_mask` with padding between tokens, if attention depends on distances (ALiBi, buckets, relative keys) or the text is longer than a window | Attend stores no padding, so distances between columns are unknown; no tokenizer makes such a mask |
 
 - `attend generate` follows the originals' generate() with a cache, and `attend forward` a single call without one. They
   differ in two cases. With relative keys (`position_embedding_type`), BERT measures the distances of a whole prompt from
@@ -69,17 +63,20 @@ front of a text (its limit of scores, `torch.max`, halves them where two numbers
   has read.
 - BART's and Marian's decoders count the padding before a prompt as positions. The decoders of other families do not.
 - A label counts at every position, also on padding.
-
-How queries and keys turn (`rope_scaling`, or `rope_parameters` as transformers 5 writes it) may be of the kinds `default`, `linear`,
-`dynamic`, `yarn`, `longrope` and `llama3`; another one is an error. Where it depends on the length of a text (`dynamic`, `longrope`, and
-NomicBERT's `rotary_scaling_factor`),
-it does so on each text by itself, while the original asks the longest of a batch, and for `dynamic` of all calls before it too. Keys
-that are in a cache stay as they were turned when a text that is being written crosses such a length: with Phi-3 the original then
-reads the text again, without hiding what comes later. A text that is written ends at `max_position_embeddings`, but for `dynamic`;
-the original writes on.
-
-In a window of one token (`sliding_window` 1) a token sees itself only, in a text that is written too. There transformers 4.57 sees
-the whole text before it: its cache keeps all keys of such layers, and its mask, of one column, hides none of them.
+- XGLM's original halves the gradients of queries and keys of padding before a text: `torch.max` divides the gradient of
+  two equal numbers between them. Here they are whole, as in its relatives.
+- `rope_scaling` (transformers 5: `rope_parameters`) may be of the types `default`, `linear`, `dynamic`, `yarn`, `longrope`
+  and `llama3`; another type is an error. The rotation of `dynamic` and `longrope`, and of NomicBERT's
+  `rotary_scaling_factor`, depends on the length of the text. Here it depends on each text alone, so a text has the same
+  result in every batch. The original uses the longest text of the batch, and for `dynamic` of earlier calls too.
+- If a generated text crosses such a length, the keys in the cache keep their rotation. Phi-3's original then reads the
+  whole text again, without hiding later tokens.
+- A generated text, prompt included, ends at `max_position_embeddings`, except with `dynamic`; the original goes on.
+  `attend forward` reads longer texts if positions are rotary.
+- With `sliding_window` 1 a token sees only itself. When transformers 4.57 generates, such a layer sees the whole text: its
+  cache keeps all keys, and its mask of one column hides none.
+- With `use_sliding_window`, Qwen2 with experts generates what the original generates without a cache. The original's cache
+  keeps the last keys, but its mask is that of the first ones.
 
 Where layers have experts, a token reads those that its router chooses, whatever other tokens read. With `output_router_logits`, which a
 fresh config.json has, the loss of next tokens gets `router_aux_loss_coef` times a second term that keeps experts equally busy; `attend

@@ -212,6 +212,22 @@ TEST(Forward, LabelsThatDoNotFitAreErrorsThatNameThem) {
   expect(complaint("electra-pre-training", {{"labels", few}}), "labels: expected");
 }
 
+// Rows of a ragged batch are tokens, so distances between columns are unknown where padding is between
+// tokens.
+TEST(Forward, PaddingBetweenTokensIsAnErrorWhereDistancesCount) {
+  const auto with_hole = [](const std::string& golden) {
+    Tensor mask = ops::ones(
+        read_tensors(test_data() / "models" / golden / "inputs.safetensors").at("input_ids").sizes(), kLong);
+    mask.select(1, 1).fill_(0);
+    return complaint(golden, {{"attention_mask", mask}}, {"labels"}, false);
+  };
+  for (const char* golden :
+       {"mistral", "qwen2-windows", "modernbert-masked-lm", "gpt-neo", "bloom", "mpnet-model"})
+    EXPECT_NE(with_hole(golden).find("attention_mask: expected padding at one end"), std::string::npos)
+        << golden;
+  for (const char* golden : {"llama", "falcon", "bert-masked-lm"}) EXPECT_EQ(with_hole(golden), "") << golden;
+}
+
 TEST(Forward, ClassificationLabelsAreOneToAScore) {
   const Tensor scores = ops::rand({3, 1}), many = ops::rand({3, 4});
   EXPECT_NO_THROW(classification_loss(scores, ops::rand({3}), {}));

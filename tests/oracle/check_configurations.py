@@ -26,7 +26,7 @@ import torch
 from check_generation import load_generator, make_prompts
 from common import SCORE_LIMIT, VALUE_LIMIT, Attend, AttendFailed, Tensors, compare, relative_error
 from configurations import CLASSES, COMPOSED, Draw, Fields, heads_of, make_configuration
-from forward import Original, double_of, has_loss, is_paired, label_padding, layouts_of, make_inputs
+from forward import Original, double_of, grows, has_loss, is_paired, label_padding, layouts_of, make_inputs
 from models import MARIAN_LIKE
 from original_generate import original_generate
 from sentence_directories import (
@@ -79,7 +79,7 @@ def beside(model: Any, inputs: Tensors, draw: Draw, generator: torch.Generator) 
         positions = torch.randint(0, places, shape, generator=generator)
         if "attention_mask" not in inputs:  # some originals interpret positions that do not increase by one
                                             # as another text
-            positions = torch.arange(length).expand(shape) + draw.randint(0, places - length)
+            positions = torch.arange(length).expand(shape) + draw.randint(0, max(0, places - length))
         more["position_ids"] = positions.contiguous()
     if config.model_type == "xlnet" and "attention_mask" in inputs and draw.random() < 0.2:
         more["input_mask"] = 1.0 - inputs.pop("attention_mask")
@@ -195,11 +195,14 @@ def check_spelled(attend: Attend, directory: Path, case: str, fields: Fields, se
 def check_generate(attend: Attend, directory: Path, case: str, fields: Fields, seed: int, tally: Tally, verbose: bool) -> None:
     original = load_generator(directory, torch.float32)
     config = original.model.config
+    if config.model_type == "phi3" and config.rope_scaling and config.original_max_position_embeddings < 20:
+        return  # its original reads a text again that crosses this length, and shows it later tokens
     draw = Draw(f"{case} generate")
     settings: dict[str, Any] = {"max_new_tokens": 8, "num_beams": draw.choice([1, 1, 3]), "do_sample": False}
     if config.pad_token_id is None:
         settings["pad_token_id"] = 0
-    prompts = make_prompts(config, seed, draw.choice([1, 3]))
+    rows = draw.choice([1, 3])
+    prompts = make_prompts(config, seed, 1 if grows(config) else rows)  # the original rotates by the longest one
     try:
         wanted = original_generate(original.model, prompts, settings)
         exact = original_generate(load_generator(directory, double_of(config.model_type)).model, prompts, settings)

@@ -108,7 +108,7 @@ def batch_output(head: str) -> str:
         return "prediction_logits"
     if head.endswith("ForMaskedImageModeling"):
         return "reconstruction"
-    return "last_hidden_state" if "For" not in head and "LMHead" not in head and "MT" not in head else "logits"
+    return "last_hidden_state" if head.endswith("Model") and not head.endswith(("LMHeadModel", "MTModel")) else "logits"
 
 
 def check_batch(attend: Runner, names: list[str], seeds: range, rows: int = 64, singles: int = 8) -> Table:

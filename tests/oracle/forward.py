@@ -24,8 +24,11 @@ from transformers import AutoConfig, PretrainedConfig
 
 from common import Tensors
 from models import BERT_LIKE, FAIRSEQ_DECODERS, GPT_LIKE, LINEAR_LIKE, LLAMA_LIKE, MARIAN_LIKE, ROBERTA_LIKE, T5_LIKE, load_model
+from rotation_by_text import rotation_by_text
 
 IGNORED = -100  # a label that does not count
+# Bodies that do not make the decoder's inputs from the encoder's, as BART's does.
+NEED_TARGETS = ("BlenderbotModel", "BlenderbotSmallModel", "M2M100Model", "MarianModel", "PegasusModel")
 
 # How the batch is laid out. `single` and `plain` have no mask, `single` also no labels (so no loss);
 # `positions` is left padding with generate()'s position ids (`left` alone counts padding, as the original
@@ -80,6 +83,11 @@ def is_paired(config: Any) -> bool:
     return bool(config.is_encoder_decoder) and not config.architectures[0].endswith(alone)
 
 
+def grows(config: Any) -> bool:
+    """Does the rotary base grow with a text, so that none is too long?"""
+    return "dynamic" in (getattr(config, "rope_scaling", None) or {}).values()
+
+
 @dataclass
 class InputMaker:
     """Random inputs for one model."""
@@ -91,6 +99,8 @@ class InputMaker:
     def positions(self) -> int:
         """How long a text may be; families with relative positions say nothing, or -1."""
         config = self.config
+        if grows(config):
+            return 1000
         count = int(getattr(config, "max_position_embeddings", -1))
         first = (config.pad_token_id or 0) + 1 if config.model_type in ROBERTA_LIKE else 0
         return count - first if count > 0 else 1000
@@ -253,7 +263,7 @@ class InputMaker:
             source = source.masked_fill(source == config.eos_token_id, config.eos_token_id + 1)
             last = (source_mask * torch.arange(1, source.shape[1] + 1)).argmax(1, keepdim=True)
             inputs["input_ids"] = source.scatter(1, last, config.eos_token_id)
-        elif layout in ("right", "left"):
+        elif layout in ("right", "left") or head in NEED_TARGETS:
             mask = self.mask(source.shape[0], int(self.integers(3, 12, (1,))), layout)
             ids = self.integers(0, config.vocab_size, tuple(mask.shape)).masked_fill(mask == 0, config.pad_token_id)
             inputs |= {"decoder_input_ids": ids, "decoder_attention_mask": mask}
@@ -346,7 +356,8 @@ class Original:
             # BigBird's attentions are float32 for every type of the model.
             parts = (config, getattr(config, "encoder", None), getattr(config, "decoder", None))
             attentions = dtype == torch.float32 or all(getattr(part, "model_type", "") != "big_bird" for part in parts)
-            with in_float64() if dtype == torch.float64 else nullcontext():
+            wide = in_float64() if dtype == torch.float64 else nullcontext()
+            with wide, rotation_by_text(self.model, inputs):
                 made = self.model(**given, output_hidden_states=True, output_attentions=attentions, return_dict=True)
         paired = is_paired(self.model.config)
         outputs: Tensors = {}

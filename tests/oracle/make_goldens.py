@@ -176,6 +176,8 @@ CONFIGURED = {  # random configurations: family, head, seed, layout
     "vision-encoder-decoder": ("vision-encoder-decoder", "VisionEncoderDecoderModel", 3, "right"),
     "gpt2-labelled-padding": ("gpt2", "GPT2LMHeadModel", 10, "left"),
     "bert-labelled-padding": ("bert", "BertForTokenClassification", 11, "right"),
+    "olmoe-labelled-padding": ("olmoe", "OlmoeForCausalLM", 4, "left"),
+    "gpt-neo-window-of-padding": ("gpt_neo", "GPTNeoForQuestionAnswering", 3, "right"),
 }
 GENERATION_SEEDS = {"gpt2": 0, "marian": 0, "xlnet": 0, "xlm": 0, "transfo-xl": 1}
 BEAM_CASES = 12

@@ -32,7 +32,7 @@ def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensor
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # settings without effect (early_stopping without beams), default lengths
         made = model.generate(
-            **inputs, **settings, **own_loop, return_dict_in_generate=True, output_scores=True, use_cache=True
+            **inputs, **settings, **own_loop, return_dict_in_generate=True, output_scores=True, use_cache=not masks_other_keys(model)
         )
     outputs = {"sequences": made.sequences}
     if getattr(made, "sequences_scores", None) is not None:
@@ -43,6 +43,11 @@ def original_generate(model: Any, inputs: Tensors, settings: Settings) -> Tensor
     if settings.get("output_attentions") or settings.get("output_hidden_states"):
         outputs |= whole_states(model, inputs, made, settings)
     return outputs
+
+
+def masks_other_keys(model: Any) -> bool:
+    """Does the original's mask not fit its cache? Qwen2 with experts keeps the last keys, but masks the first ones."""
+    return model.config.model_type == "qwen2_moe" and bool(model.config.sliding_window)
 
 
 def forces_an_end(model: Any, settings: Settings) -> bool:

@@ -2,6 +2,8 @@
 
 #include "models/padded/score_outputs.h"
 
+#include <algorithm>
+
 namespace attend {
 namespace {
 
@@ -65,7 +67,7 @@ void put_captured(Tensors& out, const std::string& prefix, const Capture::Stack&
 
 void keep_real_rows(Capture::Stack& stack, const Padded& whole, const Padded& given) {
   for (auto* states : {&stack.hidden, &stack.routing})
-    for (Tensor& rows : *states) rows = given.unpad(whole.pad(rows));
+    for (Tensor& rows : *states) rows = given.collect(whole.spread(rows));  // keeps routing's gradient
   for (auto* layers : {&stack.self_attentions, &stack.cross_attentions})
     for (std::vector<Tensor>& layer : *layers)
       for (std::size_t b = 0; b < layer.size(); ++b)
@@ -92,7 +94,11 @@ Tensor next_labels(const Tensor& labels, const Offsets& offsets) {
 }
 
 void check_distances(const StackSpec& stack, const Padded& layout) {
-  if (!std::holds_alternative<std::monostate>(stack.distances)) layout.spans();
+  const bool windows = std::ranges::any_of(stack.layers, [&](const LayerSpec& layer) {
+    const std::int64_t window = layer.self_attention.window;
+    return window > 0 && window < layout.length();
+  });
+  if (windows || !std::holds_alternative<std::monostate>(stack.distances)) layout.spans();
 }
 
 void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const Padded& layout,

@@ -43,8 +43,8 @@ Tensor next_labels(const Tensor& labels, const Offsets& offsets);
 // Scores over the vocabulary, and the loss if there are labels [T].
 void put_language_model(Result& r, Transformer& net, const Tensor& hidden, const Padded& layout,
                         const Tensor& labels, Pass& pass);
-// We count distances from token to token, the original from column to column: an Error if padding between
-// tokens would make a difference.
+// We count distances and windows from token to token, the original from column to column: an Error if padding
+// between tokens would make a difference.
 void check_distances(const StackSpec& stack, const Padded& layout);
 // Whether transformers' softmax over spans includes the padding: the loss of spans is over all positions.
 bool counts_padding(const Tensors& inputs);

@@ -105,7 +105,12 @@ Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
       added = added.defined() ? added + term : term;
     if (added.defined()) scores = scores + added;
   }
-  if (spec.quirks.later_scores_are_equal) scores = scores.tril(k.size(0) - q.size(0));
+  const std::int64_t before = k.size(0) - q.size(0);
+  if (spec.quirks.later_scores_are_equal) scores = scores.tril(before);
+  // GPT-Neo replaces the scores outside its window, so no gradient flows there from padding that sees nothing
+  // inside. Llama's relatives add to them.
+  if (spec.causal && spec.window > 0 && !spec.quirks.padding_sees_all)
+    scores = scores.triu(before - spec.window + 1);
   // If padding sees everything equally, most models add the lowest score to theirs. DeBERTa and MPT replace
   // the score with it, so no gradient flows there.
   constexpr double lowest = std::numeric_limits<float>::lowest();
