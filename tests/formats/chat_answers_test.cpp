@@ -27,7 +27,15 @@ constexpr std::string_view kQwen = "{{ tools }}<tool_call></tool_call>",
                            kDeepSeek32 = "{{ tools }}｜DSML｜function_calls",
                            kKimi2 = "{{ tools }}<|tool_call_argument_begin|>",
                            kCommand7 = "{{ tools }}<|START_ACTION|><|START_THINKING|>",
-                           kCommandPlus = "{{ tools }}Action: tool_name";
+                           kCommandPlus = "{{ tools }}Action: tool_name",
+                           kNemotron2 = "{{ tools }}<TOOLCALL>", kLfm = "{{ tools }}<|tool_call_start|>",
+                           kApertus1 = "{{ tools }}<|tools_prefix|>",
+                           kMiniMax1 = "{{ tools }}<beginning_of_sentence><tool_calls></tool_calls>",
+                           kGigaChat31 = "{{ tools }}<|function_call|>",
+                           kMiniCpm5 = "{{ tools }}<function name=\"f\"><param name=\"a\">",
+                           kHunyuan3 = "{{ tools }}<tool_call{}>:opensource<arg_key{}>",
+                           kFire = "{{ tools }}functools[",
+                           kGemma4B = "{{ tools }}<|tool_call>call:<|channel>thought";
 
 const std::vector<std::string> kTools = {"f", "get_weather"};
 const Json kSchemas = Json::parse(R"({"f": {"type": "object", "properties": {
@@ -182,6 +190,76 @@ TEST(ChatAnswers, CallsWithTaggedArguments) {
     expect_parts(kCoder, text, {std::string(text), ""});
 }
 
+TEST(ChatAnswers, CallsInLists) {
+  const Parts wanted = {"Yes.", "", {{"f", "{\"a\": \"}]\"}"}, {"get_weather", "{}"}}};
+  constexpr std::string_view kCalls =
+      R"([{"name": "f", "arguments": {"a": "}]"}}, {"name": "get_weather", "arguments": {}}])";
+  expect_parts(kNemotron2, "Yes.\n<TOOLCALL>" + std::string(kCalls) + "</TOOLCALL>", wanted);
+  expect_parts(kFire, "Yes. functools" + std::string(kCalls), wanted);
+  expect_parts(kFire, "import functools\nx", {"import functools\nx", ""});
+  expect_parts(kApertus1, R"(Yes.<|tools_prefix|>[{"f": {"a": "}]"}}, {"get_weather": {}}]<|tools_suffix|>)",
+               wanted);
+  expect_parts(kMiniMax1,
+               "Yes.<tool_calls>\n{\"name\": \"f\", \"arguments\": {\"a\": \"}]\"}}\n{\"name\": "
+               "\"get_weather\", \"arguments\": {}}\n</tool_calls>",
+               wanted);
+  expect_parts(kGigaChat31, R"(Yes.<|function_call|>{"name": "f", "arguments": {"a": 1}})",
+               {"Yes.", "", {{"f", "{\"a\": 1}"}}});
+}
+
+TEST(ChatAnswers, CallsInPython) {
+  expect_parts(
+      kLfm,
+      "Yes.<|tool_call_start|>[f(a='x, (y', b=[1, {'c': None}], d=true, e=null), get_weather()]"
+      "<|tool_call_end|>",
+      {"Yes.",
+       "",
+       {{"f", R"({"a": "x, (y", "b": [1, {"c": null}], "d": true, "e": null})"}, {"get_weather", "{}"}}});
+  expect_parts(kLfm, R"(<|tool_call_start|>[{"name": "f", "arguments": {"a": 1}}]<|tool_call_end|>)",
+               {"", "", {{"f", "{\"a\": 1}"}}});
+  for (const std::string_view text : {"<|tool_call_start|>[f(a='it's')]<|tool_call_end|>",
+                                      "<|tool_call_start|>[f(a=1), 2]<|tool_call_end|>"})
+    expect_parts(kLfm, text, {std::string(text), ""});
+  // A template that writes lists and objects as Python does.
+  expect_parts(kSeedOss,
+               "<seed:tool_call>\n<function=f>\n<parameter=list>['a', None, {'b': True}]</parameter>\n"
+               "</function>\n</seed:tool_call>",
+               {"", "", {{"f", R"({"list":["a",null,{"b":true}]})"}}});
+}
+
+TEST(ChatAnswers, CallsWithoutQuotes) {
+  expect_parts(
+      kGemma4B,
+      "<|channel>thought\nHm.\n<channel|>Yes.<|tool_call>call:f{text:<|\"|>a, {b}: \"c\"<|\"|>,count:-3,"
+      "list:[true,<|\"|>x<|\"|>,[]],maybe:{<|\"|>b "
+      "c<|\"|>:None,d:1.5}}<tool_call|><|tool_call>call:get_weather{}"
+      "<tool_call|><|tool_response>",
+      {"Yes.",
+       "Hm.",
+       {{"f", R"({"text":"a, {b}: \"c\"","count":-3,"list":[true,"x",[]],"maybe":{"b c":null,"d":1.5}})"},
+        {"get_weather", "{}"}}});
+  for (const std::string_view text : {"<|tool_call>call:f", "<|tool_call>call:f{a:1<tool_call|>",
+                                      "<|tool_call>call:f{a:<|\"|>x}<tool_call|>",
+                                      "<|tool_call>call:{}<tool_call|>", "<|tool_call>call:f{}}<tool_call|>"})
+    expect_parts(kGemma4B, text, {std::string(text), ""});
+}
+
+TEST(ChatAnswers, CallsWithOtherTags) {
+  const Parts wanted = {"Yes.", "", {{"f", R"({"text":"a < b","count":3})"}, {"get_weather", "{}"}}};
+  expect_parts(kMiniCpm5,
+               "Yes.\n<function name=\"f\"><param name=\"text\"><![CDATA[a < b]]></param><param "
+               "name=\"count\">3</param></function>\n<function name=\"get_weather\"></function>",
+               wanted);
+  expect_parts(kHunyuan3,
+               "Yes.<tool_calls:opensource>\n<tool_call:opensource>f<tool_sep:opensource>\n"
+               "<arg_key:opensource>text</arg_key:opensource>\n<arg_value:opensource>a < "
+               "b</arg_value:opensource>\n<arg_key:opensource>count</arg_key:opensource>\n"
+               "<arg_value:opensource>3</arg_value:opensource>\n</tool_call:opensource>\n"
+               "<tool_call:opensource>get_weather<tool_sep:opensource>\n</tool_call:opensource>\n"
+               "</tool_calls:opensource>",
+               wanted);
+}
+
 TEST(ChatAnswers, CallsInSections) {
   const Parts wanted = {"Yes.", "", {{"f", "{\"a\": 1}"}, {"get_weather", "{}"}}};
   expect_parts(
@@ -294,7 +372,8 @@ TEST(ChatAnswers, AreWrittenAsTheyAreRead) {
       Json::parse(R"([{"id": "1", "type": "function", "function": {"name": "f", "arguments": {"a": 1}}},
                                      {"function": {"name": "get_weather", "arguments": "{}"}}])");
   for (const std::string_view each :
-       {kQwen, kNemo, kSmall3, kApriel1, kGranite3, kFunctionary, kGemma3, kLlama3}) {
+       {kQwen, kNemo, kSmall3, kApriel1, kGranite3, kFunctionary, kGemma3, kLlama3, kDeepSeek3, kKimi2,
+        kCommand7, kNemotron2, kLfm, kApertus1, kMiniMax1}) {
     const std::string text = written_calls(calls, *recognize_answers(each).calls);
     expect_parts(each, text, {"", "", {{"f", "{\"a\": 1}"}, {"get_weather", "{}"}}});
   }

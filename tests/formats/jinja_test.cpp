@@ -48,6 +48,17 @@ TEST(Jinja, NamesThePlaceOfAnError) {
   EXPECT_EQ(refusal("{{ '\xff' }}"), "template: not valid UTF-8 at byte 4");
 }
 
+// As jinja2 refuses them.
+TEST(Jinja, RefusesArgumentsOfTheWrongKind) {
+  for (const char* text : {"{% macro m() %}x{% endmacro %}{% call m() %}y{% endcall %}",
+                           "{% macro m(caller) %}{{ caller }}{% endmacro %}", "{{ 'abc'.startswith(['a']) }}",
+                           "{{ {'b': 1} | dictsort(by='x') }}"})
+    EXPECT_NE(refusal(text), "") << text;
+  EXPECT_EQ(render("{% macro m() %}{{ kwargs | length }}{% endmacro %}{% call m() %}y{% endcall %}"), "1");
+  EXPECT_EQ(render("{% macro m() %}{{ caller() }}{% endmacro %}{% call m() %}y{% endcall %}"), "y");
+  EXPECT_EQ(render("{{ {}.fromkeys(['a', 'b', 'a'], 1) }}"), "{'a': 1, 'b': 1}");
+}
+
 TEST(Jinja, KnowsWhatIsGenerated) {
   const auto rendered =
       JinjaTemplate("é{% generation %}ab{% endgeneration %}c{% generation %}d{% endgeneration %}", "t")

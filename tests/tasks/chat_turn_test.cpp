@@ -36,6 +36,59 @@ TEST(ChatTurn, WritesCallsAsTemplatesReadThem) {
   EXPECT_TRUE(contains(text, R"({"role": "tool", "tool_call_id": "1", "content": "sun"})"));
 }
 
+// Templates refuse other ids, or write them where the model expects a name.
+TEST(ChatTurn, GivesCallsTheIdsOfTheirModel) {
+  const TemporaryDirectory none;
+  const auto ids = [&](const std::string& marks, std::vector<ChatMessage> messages) {
+    const ChatTemplate chat_template("{% if tools %}" + marks + "{% endif %}" + kEcho, none.path());
+    const ChatTurn turn(chat_template, {{"tools", kTools}});
+    std::vector<std::string> found;
+    for (const ChatMessage& message : turn.readable(messages)) {
+      if (message.fields.empty()) continue;
+      const Json fields = Json::parse(message.fields);
+      for (const Json& call : fields.value("tool_calls", Json::array()))
+        found.push_back(call.value("id", "-"));
+      if (fields["role"] == "tool") found.push_back(fields.value("tool_call_id", "-"));
+    }
+    return found;
+  };
+  const auto talk = [](const std::vector<Json>& given, const std::vector<Json>& results) {
+    Json calls = Json::array();
+    for (const Json& id : given) {
+      calls.push_back({{"type", "function"}, {"function", {{"name", "f"}, {"arguments", "{}"}}}});
+      if (!id.is_null()) calls.back()["id"] = id;
+    }
+    std::vector<ChatMessage> messages = {{"user", "question"},
+                                         with_fields({{"role", "assistant"}, {"tool_calls", calls}})};
+    for (const Json& id : results) {
+      Json result = {{"role", "tool"}, {"content", "sun"}};
+      if (!id.is_null()) result["tool_call_id"] = id;
+      messages.push_back(with_fields(result));
+    }
+    return messages;
+  };
+  const std::string mistral = "[TOOL_CALLS]", kimi = "<|tool_call_argument_begin|>";
+  using Ids = std::vector<std::string>;
+  EXPECT_EQ(ids(mistral, talk({"call_1", "aB3456789"}, {"aB3456789", "call_1"})),
+            (Ids{"000000000", "aB3456789", "aB3456789", "000000000"}));
+  EXPECT_EQ(ids(mistral, talk({nullptr, nullptr}, {nullptr, nullptr})),
+            (Ids{"000000000", "000000001", "000000000", "000000001"}));
+  EXPECT_EQ(ids(kimi, talk({"call_1", "functions.f:7"}, {"call_1", "functions.f:7"})),
+            (Ids{"functions.f:0", "functions.f:7", "functions.f:0", "functions.f:7"}));
+  EXPECT_EQ(ids("<tool_call>", talk({"call_1"}, {"call_1"})), (Ids{"call_1", "call_1"}));
+}
+
+TEST(ChatTurn, WritesWhatTheTemplateLeavesOut) {
+  const TemporaryDirectory none;
+  const ChatTemplate chat_template(
+      "{% if tools %}<tool_call>{% endif %}{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}",
+      none.path());
+  const ChatTurn turn(chat_template, {{"tools", kTools}});
+  EXPECT_TRUE(contains(turn.prompt(kCalled),
+                       "[assistant]<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": "
+                       "1}}\n</tool_call>[tool]sun[tool]rain"));
+}
+
 TEST(ChatTurn, DescribesToolsToTemplatesThatKnowNone) {
   const TemporaryDirectory none;
   for (const std::string& text : {std::string(kEcho), std::string("U: {user}\\nB: {bot}")}) {

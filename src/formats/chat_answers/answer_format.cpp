@@ -13,8 +13,11 @@ using Texts = std::vector<std::string_view>;
 
 constexpr CallFormat kHarmony = {
     .open = " to=functions.", .close = "<|call|>", .separator = "<|message|>", .has_headers = true};
-constexpr CallFormat kMistral = {.open = "[TOOL_CALLS]", .is_list = true};
-constexpr CallFormat kNewMistral = {.open = "[TOOL_CALLS]", .separator = "[ARGS]"};
+constexpr CallFormat kMistral = {.open = "[TOOL_CALLS]", .is_list = true, .ids = CallIds::nine_letters};
+constexpr CallFormat kMistralSmall = {
+    .open = "[TOOL_CALLS]", .separator = "[ARGS]", .id_mark = "[CALL_ID]", .ids = CallIds::nine_letters};
+constexpr CallFormat kNewMistral = {
+    .open = "[TOOL_CALLS]", .separator = "[ARGS]", .ids = CallIds::nine_letters};
 constexpr CallFormat kFunctionary = {.open = "<function=", .close = "</function>", .separator = ">"};
 constexpr TaggedArguments kQwenTags = {"<function=",   ">",           "<parameter=", ">", "",
                                        "</parameter>", "</function>", "qwen_xml"};
@@ -25,15 +28,37 @@ constexpr TaggedArguments kGlmTags = {"", "\n",     "<arg_key>", "</arg_key>", "
 constexpr TaggedArguments kDeepSeekTags = {
     "<｜DSML｜invoke name=\"", "\">",         "<｜DSML｜parameter name=\"", "\"", ">", "</｜DSML｜parameter>",
     "</｜DSML｜invoke>",       "deepseek_xml"};
-constexpr CallFormat kQwenCoder = {.open = "<tool_call>", .close = "</tool_call>", .tagged = &kQwenTags};
-constexpr CallFormat kSeed = {.open = "<seed:tool_call>", .close = "</seed:tool_call>", .tagged = &kQwenTags};
-constexpr CallFormat kMiniMax = {
-    .open = "<minimax:tool_call>", .close = "</minimax:tool_call>", .tagged = &kMiniMaxTags};
-constexpr CallFormat kGlm = {.open = "<tool_call>", .close = "</tool_call>", .tagged = &kGlmTags};
-constexpr CallFormat kDeepSeekV32 = {
-    .open = "<｜DSML｜function_calls>", .close = "</｜DSML｜function_calls>", .tagged = &kDeepSeekTags};
-constexpr CallFormat kDeepSeekV4 = {
-    .open = "<｜DSML｜tool_calls>", .close = "</｜DSML｜tool_calls>", .tagged = &kDeepSeekTags};
+constexpr TaggedArguments kMiniCpmTags = {"", "\">", "<param name=\"", "\">", "", "</param>", "", ""};
+constexpr TaggedArguments kHunyuanTags = {"",
+                                          "<tool_sep:opensource>",
+                                          "<arg_key:opensource>",
+                                          "</arg_key:opensource>",
+                                          "<arg_value:opensource>",
+                                          "</arg_value:opensource>",
+                                          "",
+                                          ""};
+constexpr CallFormat with_tags(std::string_view open, std::string_view close, const TaggedArguments& tags) {
+  return {.open = open, .close = close, .notation = CallNotation::tagged, .tagged = &tags};
+}
+constexpr CallFormat kQwenCoder = with_tags("<tool_call>", "</tool_call>", kQwenTags);
+constexpr CallFormat kSeed = with_tags("<seed:tool_call>", "</seed:tool_call>", kQwenTags);
+constexpr CallFormat kMiniMax = with_tags("<minimax:tool_call>", "</minimax:tool_call>", kMiniMaxTags);
+constexpr CallFormat kGlm = with_tags("<tool_call>", "</tool_call>", kGlmTags);
+constexpr CallFormat kDeepSeekV32 =
+    with_tags("<｜DSML｜function_calls>", "</｜DSML｜function_calls>", kDeepSeekTags);
+constexpr CallFormat kDeepSeekV4 = with_tags("<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>", kDeepSeekTags);
+constexpr CallFormat kMiniCpm = {.open = "<function name=\"",
+                                 .close = "</function>",
+                                 .has_lines = false,
+                                 .notation = CallNotation::tagged,
+                                 .tagged = &kMiniCpmTags};
+constexpr CallFormat kHunyuan = {.open = "<tool_call:opensource>",
+                                 .close = "</tool_call:opensource>",
+                                 .has_lines = false,
+                                 .section_open = "<tool_calls:opensource>",
+                                 .section_close = "</tool_calls:opensource>",
+                                 .notation = CallNotation::tagged,
+                                 .tagged = &kHunyuanTags};
 constexpr CallFormat kDeepSeekV3 = {.open = "<｜tool▁call▁begin｜>function<｜tool▁sep｜>",
                                     .close = "\n```<｜tool▁call▁end｜>",
                                     .separator = "\n```json\n",
@@ -49,7 +74,8 @@ constexpr CallFormat kKimi = {.open = "<|tool_call_begin|>functions.",
                               .separator = "<|tool_call_argument_begin|>",
                               .section_open = "<|tool_calls_section_begin|>",
                               .section_close = "<|tool_calls_section_end|>",
-                              .has_number = true};
+                              .has_number = true,
+                              .ids = CallIds::name_and_number};
 constexpr CallFormat kCommandA = {.open = "<|START_ACTION|>",
                                   .close = "<|END_ACTION|>",
                                   .name = "tool_name",
@@ -65,11 +91,33 @@ constexpr CallFormat kCommandR = {.open = "Action:",
                                   .fence = "```json"};
 constexpr CallFormat kGranite = {.open = "<|tool_call|>", .is_list = true};
 constexpr CallFormat kApriel = {.open = "<tool_calls>", .close = "</tool_calls>", .is_list = true};
+constexpr CallFormat kNemotron = {.open = "<TOOLCALL>", .close = "</TOOLCALL>", .is_list = true};
+constexpr CallFormat kFirefunction = {.open = "functools", .is_list = true};
+constexpr CallFormat kApertus = {
+    .open = "<|tools_prefix|>", .close = "<|tools_suffix|>", .name = "", .is_list = true};
+constexpr CallFormat kMiniMaxM1 = {.open = "<tool_calls>",
+                                   .close = "</tool_calls>",
+                                   .is_list = true,
+                                   .list_open = "\n",
+                                   .list_close = "\n",
+                                   .list_separator = "\n"};
+constexpr CallFormat kGigaChat = {.open = "<|function_call|>", .has_lines = false};
+constexpr CallFormat kLiquid = {.open = "<|tool_call_start|>",
+                                .close = "<|tool_call_end|>",
+                                .is_list = true,
+                                .notation = CallNotation::python};
+constexpr CallFormat kGemma4 = {.open = "<|tool_call>call:",
+                                .close = "<tool_call|>",
+                                .has_lines = false,
+                                .notation = CallNotation::unquoted};
 constexpr CallFormat kHermes = {.open = "<tool_call>", .close = "</tool_call>"};
 constexpr CallFormat kLlama = {
-    .open = "<|python_tag|>", .arguments = "parameters", .is_bare = true, .is_python = true};
-constexpr CallFormat kGemma = {
-    .open = "```tool_code", .close = "```", .arguments = "parameters", .is_bare = true, .is_python = true};
+    .open = "<|python_tag|>", .arguments = "parameters", .notation = CallNotation::python, .is_bare = true};
+constexpr CallFormat kGemma = {.open = "```tool_code",
+                               .close = "```",
+                               .arguments = "parameters",
+                               .notation = CallNotation::python,
+                               .is_bare = true};
 
 // The first row decides for which the template has all texts of `with`, and no text of `without`.
 struct Row {
@@ -81,6 +129,7 @@ struct Row {
 const std::vector<Row>& format_rows() {
   static const std::vector<Row> all = {
       {&kHarmony, {"<|channel|>", "<|message|>"}, {}, {"<|end|>", "<|return|>", "<|call|>", "<|start|>"}},
+      {&kMistralSmall, {"[TOOL_CALLS]", "[CALL_ID]", "[ARGS]"}},
       {&kNewMistral, {"[TOOL_CALLS]", "[ARGS]"}},
       {&kMistral, {"[TOOL_CALLS]"}},
       {&kSeed, {"<seed:tool_call>", "<parameter="}},
@@ -98,6 +147,17 @@ const std::vector<Row>& format_rows() {
        {"<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>"}},
       {&kCommandR, {"Action:", "tool_name"}},
       {&kApriel, {"<tool_calls>["}},
+      {&kMiniMaxM1, {"<tool_calls>", "</tool_calls>", "beginning_of_sentence"}},
+      {&kNemotron, {"<TOOLCALL>"}},
+      {&kApertus, {"<|tools_prefix|>"}},
+      {&kGigaChat, {"<|function_call|>"}},
+      {&kLiquid, {"<|tool_call_start|>"}},
+      {&kLiquid, {"<|tool_list_start|>"}},
+      {&kLiquid, {"List of tools: ["}},
+      {&kGemma4, {"<|tool_call>"}, {}, {"<|tool_response>", "<|channel>", "<channel|>"}},
+      {&kFirefunction, {"functools["}},
+      {&kMiniCpm, {"<function name=", "<param name="}},
+      {&kHunyuan, {"<tool_call{}>", ":opensource", "<arg_key{}>"}},
       // Other tags, which are not read.
       {nullptr, {"<parameter="}},
       {nullptr, {"<arg_key>"}},
@@ -114,6 +174,7 @@ const std::vector<Row>& format_rows() {
 ReasoningMarks find_reasoning(std::string_view text) {
   for (const ReasoningMarks marks : {ReasoningMarks{"<think>", "</think>"},
                                      {"[THINK]", "[/THINK]"},
+                                     {"<|channel>thought", "<channel|>"},
                                      {"<|START_THINKING|>", "<|END_THINKING|>"}})
     if (text.find(marks.open) != text.npos) return marks;
   return {};
@@ -146,34 +207,85 @@ std::string python_json(const Json& value) {
 
 }  // namespace
 
+bool CallFormat::holds_arguments() const {
+  if (notation == CallNotation::tagged) return !tagged->style.empty();
+  return notation != CallNotation::unquoted;
+}
+
+// A JSON object without a mark at its end is the last part of an answer.
+bool CallFormat::may_repeat() const {
+  return !has_headers && (is_list || !separator.empty() || !close.empty());
+}
+
 // A mark that may be left out is left out, unless something has to end the call. Those of lists surround all.
 std::string call_begin(const CallFormat& format, const std::string& name) {
   const std::string number = format.has_number ? std::string(1, kNumber) : "";
-  if (format.tagged != nullptr)
-    return fmt::format("{}{}{}{}\n", line_of(format.open, false), format.tagged->name_open, name,
-                       strip_end(format.tagged->name_close));
+  const std::string open = format.has_lines ? line_of(format.open, false) : std::string(format.open);
+  if (format.notation == CallNotation::tagged) {
+    const std::string_view end = format.tagged->name_close;
+    return fmt::format("{}{}{}{}{}", open, format.tagged->name_open, name,
+                       format.has_lines ? strip_end(end) : end, format.has_lines ? "\n" : "");
+  }
+  if (format.notation == CallNotation::unquoted) return fmt::format("{}{}{{", open, name);
   if (!format.separator.empty())
     return fmt::format("{}{}{}{}{}", format.open, name, number.empty() ? "" : ":", number, format.separator);
   const bool marked = !format.is_list && !(format.is_bare && format.close.empty());
+  const std::string text = Json(name).dump();
+  if (format.name.empty()) return fmt::format("{{{}: ", text);
   const std::string key =
       format.number_key.empty() ? "" : fmt::format("\"{}\": \"{}\", ", format.number_key, number);
-  return fmt::format("{}{{{}\"{}\": {}, \"{}\": ", marked ? line_of(format.open, false) : "", key,
-                     format.name, Json(name).dump(), format.arguments);
+  return fmt::format("{}{{{}\"{}\": {}, \"{}\": ", marked ? open : "", key, format.name, text,
+                     format.arguments);
 }
 
 std::string call_end(const CallFormat& format) {
-  if (format.tagged != nullptr) return std::string(format.tagged->end) + line_of(format.close, true);
+  const std::string close = format.has_lines ? line_of(format.close, true) : std::string(format.close);
+  if (format.notation == CallNotation::tagged) return std::string(format.tagged->end) + close;
   if (!format.separator.empty()) return std::string(format.close);
-  return format.is_list ? "}" : "}" + line_of(format.close, true);
+  return format.is_list ? "}" : "}" + close;
 }
+
+namespace {
+
+// f(a=1, b='x')
+std::string python_call(const std::string& name, const Json& arguments) {
+  std::string text;
+  static const JinjaTemplate repr("{{ ([value] | string)[1:-1] }}", "repr");
+  for (const auto& [key, value] : arguments.items())
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", key, repr.render({{"value", value}}));
+  return fmt::format("{}({})", name, text);
+}
+
+std::string written_call(const CallFormat& format, const std::string& name, const Json& arguments,
+                         std::size_t number) {
+  if (format.is_list && format.notation == CallNotation::python) {
+    const Json value =
+        arguments.is_string() ? parse_json(arguments.get<std::string>(), "arguments") : arguments;
+    return python_call(name, value);
+  }
+  std::string begin = call_begin(format, name);
+  if (const std::size_t at = begin.find(kNumber); at != begin.npos)
+    begin.replace(at, 1, std::to_string(number));
+  return begin + (arguments.is_string() ? arguments.get<std::string>() : python_json(arguments)) +
+         call_end(format);
+}
+
+}  // namespace
 
 std::vector<std::string> AnswerFormat::marks() const {
   Texts all = silent;
   for (const std::string_view mark : {reasoning.open, reasoning.close}) all.push_back(mark);
   if (calls != nullptr)
-    for (const std::string_view mark :
-         {calls->open, calls->close, calls->separator, calls->section_open, calls->section_close})
+    for (const std::string_view mark : {calls->open, calls->close, calls->separator, calls->id_mark,
+                                        calls->section_open, calls->section_close})
       add_with_tokens(mark, all);
+  if (calls != nullptr && calls->notation == CallNotation::unquoted)
+    for (const std::string_view mark : {"<|tool_call>", "<|\"|>"}) all.push_back(mark);
+  if (calls != nullptr && calls->tagged != nullptr && calls->tagged->style.empty())
+    for (const std::string_view mark :
+         {calls->tagged->name_close, calls->tagged->key_open, calls->tagged->key_close,
+          calls->tagged->value_open, calls->tagged->value_close})
+      all.push_back(mark);
   if (calls != nullptr && calls->has_headers)
     for (const std::string_view mark : {"<|channel|>", "<|constrain|>"}) all.push_back(mark);
   std::vector<std::string> marks;
@@ -213,15 +325,16 @@ std::string written_tools(const Json& tools, const CallFormat& format) {
 
 std::string written_calls(const Json& tool_calls, const CallFormat& format) {
   std::string text;
+  std::size_t number = 0;
   for (const Json& each : tool_calls) {
     const Json& function = each.contains("function") ? each.at("function") : each;
     const Json arguments = function.value("arguments", Json::object());
-    if (!text.empty()) text += format.is_list ? ", " : "\n";
-    text += call_begin(format, function.value("name", "")) +
-            (arguments.is_string() ? arguments.get<std::string>() : python_json(arguments)) +
-            call_end(format);
+    if (number > 0) text += format.is_list ? format.list_separator : format.section_open.empty() ? "\n" : "";
+    text += written_call(format, function.value("name", ""), arguments, number++);
   }
-  return format.is_list ? fmt::format("{}[{}]{}", format.open, text, format.close) : text;
+  if (format.is_list)
+    return fmt::format("{}{}{}{}{}", format.open, format.list_open, text, format.list_close, format.close);
+  return fmt::format("{}{}{}", format.section_open, text, format.section_close);
 }
 
 }  // namespace attend

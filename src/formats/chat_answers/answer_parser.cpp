@@ -182,6 +182,7 @@ void AnswerParser::begin_call(std::string opened, bool bare) {
   is_bare_ = bare;
   reader_ = CallReader(calls_);
   if (bare) reader_.accept_only(tools_);
+  if (format_.calls->name.empty()) reader_.take_keys_as_names();
   state_ = format_.calls->separator.empty() ? State::call : State::name;
 }
 
@@ -205,6 +206,16 @@ bool AnswerParser::step_name() {
   return true;
 }
 
+// Whether the value is JSON, although it may have another notation. Nothing: it needs more text.
+std::optional<bool> AnswerParser::begins_json() const {
+  std::size_t first = buffer_.find_first_not_of(kSpace);
+  // A list of calls in Python begins like one in JSON.
+  if (first != buffer_.npos && buffer_[first] == '[' && format_.calls->is_list)
+    first = buffer_.find_first_not_of(kSpace, first + 1);
+  if (first == buffer_.npos) return std::nullopt;
+  return buffer_[first] == '{' || buffer_[first] == '[' || buffer_[first] == ']';
+}
+
 bool AnswerParser::step_call(AnswerPieces& pieces) {
   const CallFormat& format = *format_.calls;
   if (!format.fence.empty() && !reader_.has_begun() && opened_ == format.open) {
@@ -216,11 +227,10 @@ bool AnswerParser::step_call(AnswerPieces& pieces) {
       buffer_.erase(0, first + format.fence.size());
     }
   }
-  const bool may_be_whole = format.is_python || format.tagged != nullptr;
-  if (may_be_whole && !is_bare_ && !reader_.has_begun() && opened_ == format.open) {
-    const std::size_t first = buffer_.find_first_not_of(kSpace);
-    if (first == buffer_.npos) return false;
-    if (buffer_[first] != '{' && buffer_[first] != '[') {
+  if (format.notation != CallNotation::json && !is_bare_ && !reader_.has_begun() && opened_ == format.open) {
+    const std::optional<bool> is_json = begins_json();
+    if (!is_json) return false;
+    if (!*is_json) {
       state_ = State::whole;
       return true;
     }
@@ -254,16 +264,14 @@ void AnswerParser::give_back(AnswerPieces& pieces) {
   opened_.clear();
 }
 
-// Python, or tagged arguments.
+// Another notation than JSON.
 bool AnswerParser::step_whole(AnswerPieces& pieces) {
   const std::string_view close = format_.calls->close;
   std::size_t end = close.empty() ? buffer_.npos : buffer_.find(close);
   if (end == buffer_.npos && !is_over_) return false;
   end = std::min(end, buffer_.size());
   const std::string_view text = std::string_view(buffer_).substr(0, end);
-  const std::vector<WholeCall> calls = format_.calls->tagged != nullptr
-                                           ? read_tagged_calls(text, *format_.calls->tagged, schemas_)
-                                           : read_python_call(text);
+  const std::vector<WholeCall> calls = read_whole_calls(text, *format_.calls, schemas_);
   if (calls.empty()) {
     give_back(pieces);
     return true;
@@ -284,6 +292,11 @@ bool AnswerParser::step_after_call() {
     if (first == buffer_.npos) return false;
     const std::string_view rest = std::string_view(buffer_).substr(first);
     if (rest.size() < close.size() && close.starts_with(rest)) return false;
+    // Objects on lines, of which each is a call.
+    if (rest.starts_with('{') && format_.calls->is_list && format_.calls->list_open == "\n") {
+      begin_call("", false);
+      return true;
+    }
     if (rest.starts_with(close)) buffer_.erase(0, first + close.size());
   }
   enter(has_headers() ? State::header : State::content);

@@ -4,6 +4,8 @@
 #include "formats/chat_answers/answer_format.h"
 #include "formats/chat_answers/call_reader.h"
 
+#include <optional>
+
 namespace attend {
 
 struct AnswerPieces {
@@ -38,6 +40,7 @@ class AnswerParser {
   bool step_reasoning(AnswerPieces& pieces);
   bool step_name();
   bool step_call(AnswerPieces& pieces);
+  std::optional<bool> begins_json() const;
   bool step_whole(AnswerPieces& pieces);
   bool step_after_call();
 
@@ -67,11 +70,16 @@ class AnswerParser {
 struct WholeCall {
   std::string name, arguments;  // the arguments in JSON
 };
-// f(a=1, b='x') as JSON: {"a": 1, "b": "x"}; also print(f(...)) and f.call(...). Empty: it is something else.
-std::vector<WholeCall> read_python_call(std::string_view text);
-// Calls with tagged arguments. An argument is read as the schema of its function says. Empty: it is something
-// else.
+// Calls in another notation than JSON. Empty: the text is something else.
+std::vector<WholeCall> read_whole_calls(std::string_view text, const CallFormat& format, const Json& schemas);
+// f(a=1, b='x') as JSON: {"a": 1, "b": "x"}; also print(f(...)), f.call(...) and a list of calls.
+std::vector<WholeCall> read_python_calls(std::string_view text);
+// A value in Python's notation, such as {'a': None}. Throws Error for anything else.
+Json python_value(std::string_view text);
+// An argument is read as the schema of its function says.
 std::vector<WholeCall> read_tagged_calls(std::string_view text, const TaggedArguments& tags,
                                          const Json& schemas);
+// f{a:1,b:<|"|>text<|"|>,c:[true,{d:null}]}
+std::vector<WholeCall> read_unquoted_call(std::string_view text);
 
 }  // namespace attend

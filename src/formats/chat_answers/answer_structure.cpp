@@ -33,6 +33,14 @@ Json separated(const Json& tags, const std::string& separator, bool parallel) {
 // A call with these arguments. A number in it may be any.
 Json call_tag(const CallFormat& format, const std::string& name, const Json& arguments) {
   const std::string begin = call_begin(format, name), end = call_end(format);
+  if (!format.holds_arguments()) return tag(begin, kAnyText, end);
+  if (!format.id_mark.empty()) {
+    const Json id = {{"type", "regex"}, {"pattern", "[a-zA-Z0-9]{9}"}};
+    const Json optional = {{"type", "optional"},
+                           {"content", sequence({constant(std::string(format.id_mark)), id})}};
+    return tag(begin.substr(0, begin.size() - format.separator.size()),
+               sequence({optional, constant(std::string(format.separator)), arguments}), end);
+  }
   const std::size_t number = begin.find(kNumber);
   if (number == begin.npos) return tag(begin, arguments, end);
   const Json digits = {{"type", "regex"}, {"pattern", "[0-9]{1,3}"}};
@@ -44,7 +52,7 @@ Json call_tags(const CallFormat& format, const Json& tools) {
   Json tags = Json::array();
   for (const Json& tool : tools) {
     Json arguments = schema(tool_schema(tool));
-    if (format.tagged != nullptr) arguments["style"] = format.tagged->style;
+    if (format.notation == CallNotation::tagged) arguments["style"] = format.tagged->style;
     const std::string name = tool_name(tool);
     if (format.has_headers) {
       tags.push_back(
@@ -63,14 +71,15 @@ Json call_tags(const CallFormat& format, const Json& tools) {
 Json calls(const CallFormat& format, const Json& tags, bool parallel) {
   if (format.is_list) {
     const std::string fence = format.fence.empty() ? "" : fmt::format(" {}\n", format.fence);
-    return tag(fmt::format("{}{}[", format.open, fence), separated(tags, ", ", parallel),
-               "]" + std::string(fence.empty() ? "" : "\n") + std::string(format.close));
+    return tag(fmt::format("{}{}{}", format.open, fence, format.list_open),
+               separated(tags, std::string(format.list_separator), parallel),
+               fmt::format("{}{}{}", format.list_close, fence.empty() ? "" : "\n", format.close));
   }
   if (!format.section_open.empty())
     return tag(std::string(format.section_open), separated(tags, "", parallel),
                std::string(format.section_close));
-  const bool several = parallel && !format.has_headers && !(format.is_bare && format.close.empty());
-  return separated(tags, format.separator.empty() ? "\n" : "", several);
+  const bool on_lines = format.separator.empty() && format.has_lines;
+  return separated(tags, on_lines ? "\n" : "", parallel && format.may_repeat());
 }
 
 // Text in which a mark begins a call.

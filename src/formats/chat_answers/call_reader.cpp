@@ -116,7 +116,8 @@ void CallReader::feed_object(char c, std::vector<ToolCallPiece>& pieces) {
 
 void CallReader::begin_value() {
   const std::string key = unquoted(text_);
-  const bool is_arguments = key == "arguments" || key == "parameters";
+  if (names_are_keys_) name_ = key;
+  const bool is_arguments = names_are_keys_ || key == "arguments" || key == "parameters";
   part_ = key == "name" || key == "tool_name" ? Part::name : is_arguments ? Part::arguments : Part::other;
   // An object that merely is an answer in JSON shows it by its first key.
   constexpr std::string_view kOthers[] = {"type", "id", "function", "index", "tool_call_id"};

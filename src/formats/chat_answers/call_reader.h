@@ -12,7 +12,8 @@ namespace attend {
 // Adds to the last piece if that is of the same call.
 void append(std::vector<ToolCallPiece>& pieces, ToolCallPiece more);
 
-// One JSON value: an object with "name" and "arguments" (or "parameters"), or a list of such objects.
+// One JSON value: an object with "name" and "arguments" (or "parameters"), or {"f": {...}}, or a list of such
+// objects.
 // Arguments are returned as they arrive, without white space around them.
 class CallReader {
  public:
@@ -24,6 +25,8 @@ class CallReader {
   CallReader(std::size_t index, std::string name);
   // Calls of other functions are not calls. Empty: any function.
   void accept_only(std::vector<std::string> names) { names_ = std::move(names); }
+  // The objects are {"f": {...}}.
+  void take_keys_as_names() { names_are_keys_ = true; }
 
   // Reads until the value ends or fails, and returns the number of bytes that it has read.
   std::size_t put(std::string_view text, std::vector<ToolCallPiece>& pieces);
@@ -49,7 +52,7 @@ class CallReader {
   std::vector<std::string> names_;
   State state_ = State::reading;
   bool alone_ = false;  // the value is arguments
-  bool is_list_ = false;
+  bool is_list_ = false, names_are_keys_ = false;
   int depth_ = 0;         // open brackets
   int object_depth_ = 0;  // inside of a call's object
   Part part_ = Part::nothing;

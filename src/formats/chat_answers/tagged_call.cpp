@@ -80,7 +80,13 @@ Json argument_value(std::string_view text, const Json& schema) {
   try {
     value = python.contains(stripped) ? python[stripped] : parse_json(stripped, "an argument");
   } catch (const Error&) {
-    return value;
+    // Some templates write lists and objects as Python does, so their models do so too.
+    if (takes_text(types) || !(stripped.starts_with('{') || stripped.starts_with('['))) return value;
+    try {
+      return python_value(stripped);
+    } catch (const Error&) {
+      return value;
+    }
   }
   if (value.is_string()) return takes_text(types) ? text_value(text, schema) : value;
   const bool fits = types.empty() || std::ranges::any_of(types, [&](const std::string& type) {
@@ -96,6 +102,13 @@ std::string_view without_breaks(std::string_view text) {
   return text;
 }
 
+// <![CDATA[text]]>
+std::string_view without_cdata(std::string_view text) {
+  constexpr std::string_view kBegin = "<![CDATA[", kEnd = "]]>";
+  if (!text.starts_with(kBegin) || !text.ends_with(kEnd)) return text;
+  return text.substr(kBegin.size(), text.size() - kBegin.size() - kEnd.size());
+}
+
 }  // namespace
 
 std::vector<WholeCall> read_tagged_calls(std::string_view text, const TaggedArguments& tags,
@@ -106,7 +119,7 @@ std::vector<WholeCall> read_tagged_calls(std::string_view text, const TaggedArgu
     // The name ends with its mark, with the first argument, or with the call.
     const std::string_view from = reader.rest();
     std::string_view name = from;
-    if (tags.name_open.empty()) {
+    if (tags.name_open.empty() && strip(tags.name_close).empty()) {
       name = strip(
           from.substr(0, std::min(from.find('\n', from.find_first_not_of("\n ")), from.find(tags.key_open))));
     } else {
@@ -123,7 +136,7 @@ std::vector<WholeCall> read_tagged_calls(std::string_view text, const TaggedArgu
       if (!tags.value_open.empty() && !reader.find(tags.value_open, {tags.key_open})) return {};
       const bool is_text = reader.passed().find("string=\"true\"") != std::string_view::npos;
       if (!reader.find(tags.value_close, {})) return {};
-      const std::string_view value = without_breaks(reader.passed());
+      const std::string_view value = without_cdata(without_breaks(reader.passed()));
       Json property = known.value(key, Json::object());
       if (!property.is_object()) property = Json::object();  // true: any value
       const bool as_text = is_text && takes_text(types_of(property));

@@ -149,6 +149,7 @@ Child ExpressionParser::primary() {
     if (name == "none" || name == "None") return make_constant(line, {});
     saw_varargs = saw_varargs || name == "varargs";
     saw_kwargs = saw_kwargs || name == "kwargs";
+    saw_caller = saw_caller || name == "caller";
     return make_expression(ExpressionKind::name, line, name);
   }
   if (tokens_.at(Token::Kind::string)) {

@@ -21,7 +21,7 @@ class ExpressionParser {
   std::vector<Parameter> parameters();
 
   // Whether an expression so far uses a macro's varargs or kwargs.
-  bool saw_varargs = false, saw_kwargs = false;
+  bool saw_varargs = false, saw_kwargs = false, saw_caller = false;
 
  private:
   Child either();

@@ -35,6 +35,15 @@ Value dict_items(const Value& value, const Arguments&) {
   return Value::sequence(std::move(items), Value::Form::view);
 }
 
+// {}.fromkeys(['a'], 1)
+Value dict_from_keys(const Value&, const Arguments& arguments) {
+  const Value* given = arguments.find(1, "value");
+  Dict made;
+  for (const Value& key : items_of(arguments.get(0, "iterable")))
+    if (find(made, key) == nullptr) made.emplace_back(key, given == nullptr ? Value() : *given);
+  return made;
+}
+
 Value same_value(const Value& value, const Arguments&) {
   return value;
 }
@@ -52,11 +61,9 @@ Value list_count(const Value& value, const Arguments& arguments) {
       value.items(), [&](const Value& each) { return equal(each, arguments.get(0, "value")); }));
 }
 
-const std::map<std::string_view, Method> kDictMethods = {{"get", dict_get},
-                                                         {"keys", dict_keys},
-                                                         {"values", dict_values},
-                                                         {"items", dict_items},
-                                                         {"copy", same_value}};
+const std::map<std::string_view, Method> kDictMethods = {
+    {"get", dict_get},     {"keys", dict_keys},          {"values", dict_values},
+    {"items", dict_items}, {"fromkeys", dict_from_keys}, {"copy", same_value}};
 const std::map<std::string_view, Method> kListMethods = {
     {"index", list_index}, {"count", list_count}, {"copy", same_value}};
 const std::map<std::string_view, Method> kTupleMethods = {{"index", list_index}, {"count", list_count}};

@@ -147,11 +147,17 @@ class StatementParser {
     const int loops = std::exchange(loops_, 0);
     const bool varargs = std::exchange(expressions_.saw_varargs, false);
     const bool kwargs = std::exchange(expressions_.saw_kwargs, false);
+    const bool caller = std::exchange(expressions_.saw_caller, false);
     made.body = block(end);
+    made.uses_caller = expressions_.saw_caller;
+    for (const Parameter& each : made.parameters)
+      if (each.name == "caller" && !each.otherwise && made.uses_caller)
+        fail("expected no parameter 'caller' of a macro, or one with a value");
     made.takes_more = expressions_.saw_varargs;
     made.takes_more_named = expressions_.saw_kwargs;
     expressions_.saw_varargs = varargs;
     expressions_.saw_kwargs = kwargs;
+    expressions_.saw_caller = caller || made.uses_caller;
     loops_ = loops;
   }
 

@@ -151,6 +151,8 @@ Value dictsort_filter(const Value& value, const Arguments& arguments) {
   if (!value.is(Value::Kind::dict)) fail("expected a mapping to sort, found {}", to_repr(value));
   const Value* by = arguments.find(1, "by");
   const bool by_value = by != nullptr && by->to_string() == "value";
+  if (by != nullptr && !by_value && by->to_string() != "key")
+    fail("dictsort: by: expected 'key' or 'value', found {}", to_repr(*by));
   const Key key{nullptr, set_to_true(arguments.find(0, "case_sensitive"))};
   const bool reverse = set_to_true(arguments.find(2, "reverse"));
   List entries;

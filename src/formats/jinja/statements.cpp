@@ -313,7 +313,7 @@ Value Evaluator::call_macro(const Statement& macro, Scope& around, const Argumen
   Value caller = Undefined{"No caller defined"};
   for (const auto& [key, value] : given.named) {
     if (used.contains(key)) continue;
-    if (key == "caller")
+    if (key == "caller" && macro.uses_caller)
       caller = value;
     else if (macro.takes_more_named)
       named.emplace_back(key, value);

@@ -126,7 +126,11 @@ Value begins_or_ends(const Value& value, const Arguments& arguments) {
     return at_end ? text.ends_with(each.to_string()) : text.starts_with(each.to_string());
   };
   const Value& wanted = arguments.get(0, at_end ? "suffix" : "prefix");
-  return wanted.is_list_or_tuple() ? std::ranges::any_of(wanted.items(), holds) : holds(wanted);
+  if (wanted.is_string()) return holds(wanted);
+  const bool is_tuple = wanted.is_list_or_tuple() && wanted.sequence().form == Value::Form::tuple;
+  if (!is_tuple || !std::ranges::all_of(wanted.items(), &Value::is_string))
+    fail("expected a text or a tuple of texts, found {}", to_repr(wanted));
+  return std::ranges::any_of(wanted.items(), holds);
 }
 
 template <bool from_end, bool must>

@@ -83,6 +83,7 @@ struct Statement {
   std::vector<std::pair<Child, Child>> assignments = {};
   bool recursive = false;
   bool takes_more = false, takes_more_named = false;  // the macro uses varargs, kwargs
+  bool uses_caller = false;
 };
 
 }  // namespace attend::jinja

@@ -5,6 +5,7 @@
 #include "base/python_text.h"
 #include "generation/forms/json_schema.h"
 #include "generation/text_stream.h"
+#include "tasks/chat/call_ids.h"
 
 #include <algorithm>
 
@@ -111,20 +112,48 @@ void ChatTurn::read_tools(const std::string& tool_choice) {
   if (!format_.knows_tools) tool_text_ = written_tools(tools_, *format_.calls);
 }
 
-// For a template that does not write calls and their results.
-void ChatTurn::write_as_text(Json& message) const {
+// Some templates describe tools, but leave out the calls of earlier answers, or the results.
+ChatTurn::Written ChatTurn::written_by_template(std::span<const ChatMessage> messages) const {
+  const auto has_call = [](const ChatMessage& each) { return has_calls(fields_of(each)); };
+  if (!format_.knows_tools) return {false, false};
+  if (format_.calls == nullptr || !format_.calls->may_be_text() || std::ranges::none_of(messages, has_call))
+    return {};
+  constexpr const char *kName = "a_name_that_no_template_has", *kResult = "a result that no template has";
+  Json calls = {{{"id", "000000000"},
+                 {"type", "function"},
+                 {"function", {{"name", kName}, {"arguments", Json::object()}}}}};
+  const Json answer = {{"role", "assistant"}, {"content", ""}, {"tool_calls", std::move(calls)}};
+  const Json result = {
+      {"role", "tool"}, {"tool_call_id", "000000000"}, {"name", kName}, {"content", kResult}};
+  Json variables = variables_;
+  variables["add_generation_prompt"] = false;
+  variables.erase("continue_final_message");
+  try {
+    const std::vector<ChatMessage> probe = {
+        {"user", "Hi"}, {"assistant", "", answer.dump()}, {"tool", "", result.dump()}};
+    const std::string text = template_->prompt(probe, variables);
+    return {text.find(kName) != text.npos, text.find(kResult) != text.npos};
+  } catch (const Error&) {  // the conversation itself will say why
+    return {};
+  }
+}
+
+// What the template does not write becomes text.
+void ChatTurn::write_as_text(Json& message, const Written& written) const {
   std::string text = content_text(message.value("content", Json()));
-  if (has_calls(message)) {
+  if (has_calls(message) && !written.calls) {
     text += (text.empty() ? "" : "\n") + written_calls(message["tool_calls"], *format_.calls);
     message = {{"role", "assistant"}, {"content", text}};
-  } else if (message.value("role", "") == "tool") {
+  } else if (message.value("role", "") == "tool" && !written.results) {
     message = {{"role", "user"}, {"content", fmt::format("<tool_response>\n{}\n</tool_response>", text)}};
   }
 }
 
 std::vector<ChatMessage> ChatTurn::readable(std::span<const ChatMessage> messages) const {
+  const Written written = written_by_template(messages);
   std::vector<ChatMessage> result;
   bool described = tool_text_.empty(), joins = false;
+  CallIdWriter ids(format_.calls == nullptr ? CallIds::any : format_.calls->ids);
   for (const ChatMessage& each : messages) {
     if (each.fields.empty() && (described || each.role != "user")) {
       result.push_back(each);
@@ -134,10 +163,11 @@ std::vector<ChatMessage> ChatTurn::readable(std::span<const ChatMessage> message
     Json message = fields_of(each);
     const bool is_result = message.value("role", "") == "tool";
     read_arguments(message);
+    ids.rewrite(message);
     // gpt-oss uses another name for it.
     if (format_.calls != nullptr && format_.calls->has_headers && message.contains("reasoning_content"))
       message["thinking"] = message["reasoning_content"];
-    if (!format_.knows_tools) write_as_text(message);
+    write_as_text(message, written);
     if (!described && message.value("role", "") == "user") {
       message = {{"role", "user"},
                  {"content", tool_text_ + "\n\n" + content_text(message.value("content", Json()))}};
@@ -145,13 +175,13 @@ std::vector<ChatMessage> ChatTurn::readable(std::span<const ChatMessage> message
     }
     const bool is_text = message.size() == 2 && message.contains("role") && message.contains("content") &&
                          message["content"].is_string();
-    ChatMessage written{message.value("role", ""), is_text ? message["content"].get<std::string>() : "",
-                        is_text ? "" : message.dump()};
+    ChatMessage ready{message.value("role", ""), is_text ? message["content"].get<std::string>() : "",
+                      is_text ? "" : message.dump()};
     // Several results become one message, because such a template may require alternating turns.
-    if (joins && is_result && !format_.knows_tools)
-      result.back().content += "\n" + written.content;
+    if (joins && is_result && !written.results)
+      result.back().content += "\n" + ready.content;
     else
-      result.push_back(std::move(written));
+      result.push_back(std::move(ready));
     joins = is_result;
   }
   return result;

@@ -17,8 +17,9 @@ class ChatTurn {
   ChatTurn(const ChatTemplate& chat_template, Json variables, const std::string& tool_choice = "auto",
            bool parallel_tool_calls = true);
 
-  // The messages as the template expects them: arguments of calls are objects. If the template does not write
-  // tools, the first user message describes them, and calls and results are text.
+  // The messages as the template expects them: arguments of calls are objects, and their ids have the model's
+  // form. What the template does not write of calls and results is text. If it does not write tools, the
+  // first user message describes them.
   std::vector<ChatMessage> readable(std::span<const ChatMessage> messages) const;
   std::string prompt(std::span<const ChatMessage> messages) const;
 
@@ -33,7 +34,11 @@ class ChatTurn {
  private:
   void read_tools(const std::string& tool_choice);
   bool in_reasoning(const std::string& prompt) const;
-  void write_as_text(Json& message) const;
+  struct Written {
+    bool calls = true, results = true;
+  };
+  Written written_by_template(std::span<const ChatMessage> messages) const;
+  void write_as_text(Json& message, const Written& written) const;
 
   const ChatTemplate* template_;
   Json variables_;

@@ -136,7 +136,7 @@ def check_masks(program: Path, name: str, template: str, kind: str) -> bool:
         folder = Path(place)
         tokenizer = TOKENIZERS[kind]()
         tokenizer.chat_template = template
-        save_model(folder / "model", GPT2Config(n_embd=8, n_layer=1, n_head=2, n_positions=4096, vocab_size=len(tokenizer)), 1)
+        save_model(folder / "model", GPT2Config(n_embd=8, n_layer=1, n_head=2, n_positions=8192, vocab_size=len(tokenizer)), 1)
         tokenizer.save_pretrained(folder / "model")
         # The original's mask ends at an answer whose first character does not belong to a token, such as a
         # space that t5 drops.
@@ -144,7 +144,7 @@ def check_masks(program: Path, name: str, template: str, kind: str) -> bool:
         wanted = expected_rows(tokenizer, rows)
         data = write_rows(folder / "talk.jsonl", rows)
         try:
-            one_step(program, "chat", folder / "model", data, folder / "out", "--max-length", 4096)
+            one_step(program, "chat", folder / "model", data, folder / "out", "--max-length", 8192)
             found, why = batch_rows(folder / "batches"), ""
         except RuntimeError as error:  # more than half of the rows are bad
             found, why = None, str(error)[-300:]
