@@ -6,6 +6,7 @@
 //     std::cout << text << " " << weight << "\n";
 #pragma once
 
+#include <attend/embedder.h>
 #include <attend/export.h>
 #include <attend/tasks.h>
 

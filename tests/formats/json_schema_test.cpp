@@ -30,16 +30,16 @@ TEST(Schema, Integers) {
 
 TEST(Schema, NumbersAbove) {
   check(0.5, number_above(0));
-  EXPECT_ERROR("it: expected a number above 0.0, found 0", check(0, number_above(0)));
-  EXPECT_ERROR("it: expected a number above 0.0, found \"a\"", check("a", number_above(0)));
+  EXPECT_ERROR("it: expected a number above 0, found 0", check(0, number_above(0)));
+  EXPECT_ERROR("it: expected a number above 0, found \"a\"", check("a", number_above(0)));
 }
 
 TEST(Schema, Pairs) {
   const Json decay = pair(integer(0), number_above(0));
   check({10, 1.5}, decay);
-  EXPECT_ERROR("it: expected a pair of an integer of at least 0 and a number above 0.0, found [10]",
+  EXPECT_ERROR("it: expected a pair of an integer of at least 0 and a number above 0, found [10]",
                check({10}, decay));
-  EXPECT_ERROR("it[1]: expected a number above 0.0, found 0", check({10, 0}, decay));
+  EXPECT_ERROR("it[1]: expected a number above 0, found 0", check({10, 0}, decay));
   EXPECT_ERROR("it[0]: expected an integer", check({2.5, 1}, decay));
   EXPECT_EQ(in_words(list(decay)), "a list of pairs");
 }

@@ -82,10 +82,18 @@ TEST(ForcedWords, RefusesImpossiblePhrases) {
   EXPECT_TRUE(
       contains(error(R"({"num_beams": 2, "force_words_ids": [[3]], "do_sample": true})"), "do_sample"));
   EXPECT_TRUE(contains(error(R"({"num_beams": 2, "force_words_ids": [[[3], [3, 4]]]})"), "the beginning of"));
-  for (const char* none : {"[]", "[[]]", "[[[]]]", "[3]", "[[3, [4]]]"})
-    EXPECT_TRUE(contains(error((R"({"num_beams": 2, "force_words_ids": )" + std::string(none) + "}").c_str()),
-                         "a list of words"))
-        << none;
+  const auto none = [&](const std::string& words) {
+    return error((R"({"num_beams": 2, "force_words_ids": )" + words + "}").c_str());
+  };
+  EXPECT_EQ(
+      none("[]"),
+      "settings: force_words_ids: expected a list of lists of integers or lists of lists of integers that "
+      "is not empty, found []");
+  for (const char* word : {"[]", "[[]]", "3", "[3,[4]]"})
+    EXPECT_EQ(none(fmt::format("[{}]", word)),
+              fmt::format("settings: force_words_ids[0]: expected a list of integers or a list of lists of "
+                          "integers, found {}",
+                          word));
   GenerationConfig config = generation_config_of(model);
   config.num_beams = 2;
   for (const ForcedWord& empty : {ForcedWord{}, ForcedWord{{}}}) {

@@ -59,11 +59,11 @@ TEST(ChatTurn, GivesCallsTheIdsOfTheirModel) {
       if (!id.is_null()) calls.back()["id"] = id;
     }
     std::vector<ChatMessage> messages = {{"user", "question"},
-                                         with_fields({{"role", "assistant"}, {"tool_calls", calls}})};
+                                         message_of({{"role", "assistant"}, {"tool_calls", calls}})};
     for (const Json& id : results) {
       Json result = {{"role", "tool"}, {"content", "sun"}};
       if (!id.is_null()) result["tool_call_id"] = id;
-      messages.push_back(with_fields(result));
+      messages.push_back(message_of(result));
     }
     return messages;
   };

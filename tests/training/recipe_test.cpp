@@ -218,7 +218,7 @@ TEST(Recipe, ValuesOutOfRangeAreRefused) {
     return refusal_of(recipe);
   };
   EXPECT_EQ(refusal([](Recipe& r) { r.computation.dropout = -1; }),
-            "`dropout`: expected a number from 0.0 to 0.999, found -1.0");
+            "`dropout`: expected a number from 0 to 0.999, found -1.0");
   EXPECT_EQ(refusal([](Recipe& r) { r.adapter.lora_kind = "dorra"; }),
             "`lora_kind`: expected one of lora, rslora, dora, found \"dorra\"");
   EXPECT_EQ(refusal([](Recipe& r) { r.checkpoints.keep = 0; }),

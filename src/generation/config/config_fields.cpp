@@ -73,8 +73,9 @@ Table& table_with(const GenerationConfig& config) {
 // What an untouched config has, in the order of the options.
 const std::vector<Json>& defaults() {
   static const std::vector<Json> values = [] {
+    GenerationConfig untouched;
     std::vector<Json> all;
-    for (const Option& each : table_with({}).options) all.push_back(each.get());
+    for (const Option& each : options_of(untouched)) all.push_back(each.get());
     return all;
   }();
   return values;
