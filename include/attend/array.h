@@ -10,7 +10,8 @@
 #include <variant>
 #include <vector>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 struct ATTEND_API Array {
   std::vector<std::int64_t> shape;
@@ -30,4 +31,5 @@ struct ATTEND_API Array {
 
 using Arrays = std::map<std::string, Array>;
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

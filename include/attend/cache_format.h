@@ -5,7 +5,8 @@
 
 #include <string_view>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 enum class CacheFormat {
   float32,
@@ -17,4 +18,5 @@ ATTEND_API std::string_view name(CacheFormat format);
 // The format with this name. Throws Error for an unknown name.
 ATTEND_API CacheFormat cache_format(std::string_view name);
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 struct ChatMessage {
   std::string role, content;  // role: system, user, assistant, or what else the model's chat template knows
@@ -84,4 +85,5 @@ class ATTEND_API Conversation {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

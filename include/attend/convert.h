@@ -12,7 +12,8 @@
 #include <string>
 #include <vector>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 struct ConvertOptions {
   // Another architecture of the family, such as "BertForSequenceClassification"; empty: the model's. Missing
@@ -71,4 +72,5 @@ ATTEND_API RoundingCost merge_adapters(const ModelPath& model, const std::filesy
 ATTEND_API void unmerge_adapters(const ModelPath& model, const std::filesystem::path& output,
                                  const std::string& type = "");
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

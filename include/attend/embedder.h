@@ -16,7 +16,8 @@
 #include <string>
 #include <vector>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 // The role of a text in a search. Models may have a prompt for each role.
 enum class TextRole { any, query, document };
@@ -64,4 +65,5 @@ class ATTEND_API Embedder {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

@@ -6,7 +6,8 @@
 #include <stdexcept>
 #include <string>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 // What has to change.
 enum class ErrorKind {
@@ -29,4 +30,5 @@ class ATTEND_API Error : public std::runtime_error {
   ErrorKind kind_;
 };
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

@@ -17,9 +17,8 @@
 
 namespace attend {
 struct Explanation;
-}  // namespace attend
 
-namespace attend::inline v1 {
+inline namespace v1 {
 
 struct ExplainInput {
   std::string text = {};
@@ -92,4 +91,5 @@ class ATTEND_API Explained {
 ATTEND_API Explained explain(const ModelPath& model, const ExplainInput& input,
                              const ExplainOptions& options = {});
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 struct FamilyInfo {
   std::string model_type;                  // model_type in config.json: "gpt2"
@@ -20,4 +21,5 @@ ATTEND_API std::vector<FamilyInfo> list_families();
 // The config.json of a new model of this size. Throws Error for an unknown name; it lists the valid ones.
 ATTEND_API std::string preset_config(const std::string& model_type, const std::string& preset);
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

@@ -16,7 +16,8 @@
 #include <variant>
 #include <vector>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 // When a beam search stops: as soon as it has num_beams finished texts (yes); when the best unfinished text,
 // at its current length, is worse than all of them (no); when it could not become better at any length
@@ -211,4 +212,5 @@ using Configure = std::function<void(GenerationConfig& config)>;
 // The same from JSON: with_fields(R"({"num_beams": 4})").
 ATTEND_API Configure with_fields(std::string json);
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

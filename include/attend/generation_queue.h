@@ -16,7 +16,8 @@
 
 #include <exception>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 struct QueueOptions {
   // Max bytes of the KV cache; absent: half of the machine's memory.
@@ -119,4 +120,5 @@ class ATTEND_API GenerationQueue {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 struct ModelInfo {
   struct TypeTotals {
@@ -40,4 +41,5 @@ struct ModelInfo {
 // numbers so large that their squares overflow. Throws Error for files that are no model.
 ATTEND_API ModelInfo inspect(const ModelPath& model, bool check_values = false);
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

@@ -6,7 +6,8 @@
 #include <functional>
 #include <string_view>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 // remark: information about the work. warning: a possible problem; the work continues.
 enum class LogLevel { remark, warning };
@@ -20,4 +21,5 @@ ATTEND_API void set_log(LogHandler handler);
 // terminal in its last line).
 ATTEND_API void log_to_standard_error();
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

@@ -9,7 +9,8 @@
 #include <string>
 #include <string_view>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 // How sentences become words, by sacrebleu's names 13a, intl, char and none. 13a is its default, and that of
 // WMT.
@@ -62,4 +63,5 @@ struct Rouge {
 };
 ATTEND_API Rouge rouge(std::string_view hypothesis, std::string_view reference);  // valid UTF-8
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

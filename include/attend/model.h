@@ -17,7 +17,8 @@
 #include <optional>
 #include <string>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 struct ModelOptions {
   // Keep weights in float32 so that forward() can compute gradients. Inference is slower with it.
@@ -64,4 +65,5 @@ class ATTEND_API Model {
   std::shared_ptr<const State> state_;
 };
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

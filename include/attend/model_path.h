@@ -12,9 +12,8 @@
 
 namespace attend {
 class PretrainedModel;
-}  // namespace attend
 
-namespace attend::inline v1 {
+inline namespace v1 {
 
 // A peft adapter (LoRA, IA3, ...): a directory with adapter_config.json.
 struct AdapterPath {
@@ -41,4 +40,5 @@ struct ModelPath {
   bool low_memory = false;
 };
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

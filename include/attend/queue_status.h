@@ -6,7 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 enum class QueueEnd { finished, cancelled, failed };
 
@@ -31,4 +32,5 @@ struct QueueStatus {
   std::int64_t tokens_read = 0;  // total of tokens that a decoder has read, without those found in the cache
 };
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

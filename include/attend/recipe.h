@@ -16,7 +16,8 @@
 #include <utility>
 #include <vector>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 // How the data is read.
 struct DataRecipe {
@@ -213,4 +214,5 @@ struct Recipe {
   ProcessRecipe processes;
 };
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

@@ -12,7 +12,8 @@
 #include <string>
 #include <vector>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 struct RerankOptions : RunOptions {
   bool raw_scores = false;  // the model's scores as they are, without a sigmoid
@@ -43,4 +44,5 @@ class ATTEND_API Reranker {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

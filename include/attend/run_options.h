@@ -1,12 +1,15 @@
 // What all calls that run a model over texts have in common.
 #pragma once
 
+#include <attend/error.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 // Called from time to time with the number of finished items and the total.
 using OnProgress = std::function<void(std::size_t done, std::size_t total)>;
@@ -21,4 +24,5 @@ struct RunOptions {
   bool truncate = false;
 };
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

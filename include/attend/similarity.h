@@ -6,7 +6,8 @@
 #include <cstddef>
 #include <vector>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 // Similarity of two vectors, as in sentence-transformers. For euclidean and manhattan it is the negative
 // distance.
@@ -25,4 +26,5 @@ ATTEND_API std::vector<Neighbour> nearest(const std::vector<float>& vector,
                                           const std::vector<std::vector<float>>& among, std::size_t max_count,
                                           Similarity kind = Similarity::cosine);
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

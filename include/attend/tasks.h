@@ -27,9 +27,8 @@
 
 namespace attend {
 class TextModel;
-}  // namespace attend
 
-namespace attend::inline v1 {
+inline namespace v1 {
 
 struct LabelScore {
   std::string label;
@@ -350,4 +349,5 @@ class ATTEND_API WatermarkDetector {
   std::shared_ptr<const State> state_;
 };
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

@@ -14,7 +14,8 @@
 #include <string>
 #include <vector>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 struct TokenWeight {
   TokenId token = 0;
@@ -55,4 +56,5 @@ class ATTEND_API TokenEmbedder {
 // largest product with a token of the document. 0 without tokens.
 ATTEND_API float late_interaction(const Features& query, const Features& document);
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

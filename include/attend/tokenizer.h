@@ -12,7 +12,8 @@
 #include <string_view>
 #include <vector>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 using TokenId = std::int32_t;
 
@@ -122,4 +123,5 @@ struct TokenizerPair {
   static TokenizerPair from_file(const std::filesystem::path& path);
 };
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

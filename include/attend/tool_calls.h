@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 struct ToolCall {
   std::string name;
@@ -24,4 +25,5 @@ struct ToolCallPiece {
   bool operator==(const ToolCallPiece&) const = default;
 };
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

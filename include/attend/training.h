@@ -17,7 +17,8 @@
 #include <utility>
 #include <vector>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 enum class TrainingEnd { finished, interrupted };
 
@@ -35,4 +36,5 @@ ATTEND_API std::vector<std::pair<std::string, std::string>> objectives();
 // objective; evaluate() never adds one.
 ATTEND_API std::vector<std::pair<std::string, double>> evaluate(const Recipe& recipe);
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

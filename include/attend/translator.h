@@ -14,7 +14,8 @@
 #include <string>
 #include <vector>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 struct TranslateOptions : RunOptions {
   Configure configure = {};  // changes the model's config (generation_config.h)
@@ -45,4 +46,5 @@ class ATTEND_API Translator {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

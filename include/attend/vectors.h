@@ -18,7 +18,8 @@
 #include <string>
 #include <vector>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 enum class VectorFormat {
   float32,
@@ -85,4 +86,5 @@ class ATTEND_API StoredVectors {
   std::shared_ptr<const State> state_;
 };
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

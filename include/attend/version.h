@@ -9,9 +9,11 @@
 
 #include <attend/export.h>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 // ATTEND_VERSION of the library at run time.
 ATTEND_API const char* version();
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend

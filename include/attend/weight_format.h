@@ -5,7 +5,8 @@
 
 #include <string_view>
 
-namespace attend::inline v1 {
+namespace attend {
+inline namespace v1 {
 
 enum class WeightFormat {
   float32,
@@ -20,4 +21,5 @@ ATTEND_API std::string_view name(WeightFormat format);
 // The format with this name. Throws Error for an unknown name.
 ATTEND_API WeightFormat weight_format(std::string_view name);
 
-}  // namespace attend::inline v1
+}  // namespace v1
+}  // namespace attend
