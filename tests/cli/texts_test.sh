@@ -87,6 +87,8 @@ same 2 "$(count <argument)" "two prompts"
 printf '[a, b]\n[]\n' | "$attend" generate decoder --max-new-tokens 2 --no-sample --json >line
 cmp -s argument line || fail "generate: arguments are not the lines"
 same 1 "$("$attend" run text-generation decoder "[a, b]" --max-new-tokens 1 | count)" "run text-generation"
+# An option of sampling turns it on, so its value matters.
+refuses "typical_p: expected a number above 0" "$attend" generate decoder a --max-new-tokens 1 --typical-p 0
 
 # No file is overwritten, and none is written that the model does not need.
 mkdir mine

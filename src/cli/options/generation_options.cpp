@@ -29,7 +29,9 @@ constexpr const char* kJsonFiles[] = {"json_schema", "structural_tag"};
 constexpr const char* kTextFiles[] = {"grammar"};
 
 // Fields without effect unless tokens are sampled.
-constexpr std::string_view kImplySampling[] = {"temperature", "top_k", "top_p", "min_p", "mirostat"};
+constexpr std::string_view kImplySampling[] = {
+    "temperature",    "top_k",      "top_p",          "min_p",           "typical_p",
+    "epsilon_cutoff", "eta_cutoff", "dynatemp_range", "xtc_probability", "mirostat"};
 
 bool is_among(std::span<const char* const> names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
@@ -64,9 +66,7 @@ CLI::Option* add_field(CLI::App& app, Option option, Json& fields) {
     if (option.name == alias.field) option = option.also(alias.flag);
   option.set = [&fields, name = option.name](const Json& value) { fields[name] = value; };
   if (option.name == "do_sample")
-    option.description +=
-        "; `temperature`, `top_k`, `top_p`, `min_p` and `mirostat` imply it, except `top_k` "
-        "with `penalty_alpha`";
+    option.description += "; the options below imply it, except `top_k` with `penalty_alpha`";
   if (option.name == "stop_strings") return add_texts_of(app, option, fields);
   return is_list(option.schema) ? add_value(app, option)->type_name("JSON") : add_option(app, option);
 }
