@@ -129,7 +129,7 @@ TEST(GenerationConfig, RefusesNonsense) {
   EXPECT_TRUE(contains(error({{"diversity_penalty", 0.5}}), "num_beam_groups above 1"));
   EXPECT_TRUE(contains(
       error({{"num_beam_groups", 2}, {"num_beams", 2}, {"diversity_penalty", 1}, {"do_sample", true}}),
-      "not drawn"));
+      "not sampled"));
   EXPECT_TRUE(contains(error({{"guidance_scale", 1.5}, {"num_beams", 2}}), "num_beams"));
   EXPECT_TRUE(contains(error({{"watermarking_config", {{"greenlist_ratio", 1}}}}), "below 1"));
   EXPECT_TRUE(contains(error({{"watermarking_config", {{"ratio", 0.5}}}}), "watermarking_config: \"ratio\""));

@@ -245,7 +245,7 @@ TEST(Grammar, KeepsTheTextsOfEverySearch) {
     EXPECT_ERROR("they need the model's tokenizer, and none was given",
                  generate(model, prompts, config));  // no tokenizer
     config.eos_token_id.clear();
-    EXPECT_ERROR("a text of a given form ends with a token that says so",
+    EXPECT_ERROR("a text of a required form ends with an end token",
                  generate(model, prompts, config, {.tokenizer = &tokenizer}));
   }
 }

@@ -48,15 +48,16 @@ void check_factor(double value, const char* name) {
 void check_number_of_texts(const GenerationConfig& config, std::int64_t vocabulary) {
   if (config.prompt_lookup_num_tokens && (config.num_beams > 1 || config.num_return_sequences > 1))
     fail(
-        "prompt_lookup_num_tokens: a look-up is for one text per prompt, found num_beams {} and "
-        "num_return_sequences {}; leave the one or the other out",
+        "prompt_lookup_num_tokens: expected one text per prompt, found num_beams {} and num_return_sequences "
+        "{}; leave out one or the other",
         config.num_beams, config.num_return_sequences);
   if (config.return_alternatives) {
     if (config.num_return_sequences > vocabulary)
       fail("num_return_sequences: expected at most {} alternatives (the vocabulary), found {}", vocabulary,
            config.num_return_sequences);
     if (is_contrastive(config))
-      fail("return_alternatives: contrastive search has none; leave out penalty_alpha or the alternatives");
+      fail(
+          "return_alternatives: contrastive search has none; leave out penalty_alpha or return_alternatives");
     return;
   }
   if (config.num_beams > 1 && config.num_return_sequences > config.num_beams)
@@ -64,8 +65,8 @@ void check_number_of_texts(const GenerationConfig& config, std::int64_t vocabula
          config.num_return_sequences);
   if (config.num_beams == 1 && !config.do_sample && config.num_return_sequences > 1)
     fail(
-        "num_return_sequences: {} texts need sampling, a beam search or return_alternatives; the likeliest "
-        "next token gives only one",
+        "num_return_sequences: {} texts need sampling, a beam search or return_alternatives; greedy decoding "
+        "gives only one",
         config.num_return_sequences);
 }
 
@@ -87,11 +88,11 @@ void check_mirostat(const GenerationConfig& config) {
   check_above(config.mirostat.surprise, 0, "mirostat_tau");
   check_min(config.mirostat.rate, 0, "mirostat_eta");
   if (!config.do_sample || config.num_beams > 1)
-    fail("mirostat: it is about tokens that are drawn one at a time; set do_sample and leave out num_beams");
+    fail("mirostat: tokens must be sampled one at a time; set do_sample and leave out num_beams");
   if (config.top_p < 1 || config.min_p || config.typical_p < 1 || config.epsilon_cutoff > 0 ||
       config.eta_cutoff > 0 || config.xtc_probability > 0)
     fail(
-        "mirostat: it rules out tokens itself; leave out top_p, min_p, typical_p, epsilon_cutoff, eta_cutoff "
+        "mirostat: it excludes tokens itself; leave out top_p, min_p, typical_p, epsilon_cutoff, eta_cutoff "
         "and xtc_probability");
 }
 
@@ -99,9 +100,8 @@ void check_contrastive(const GenerationConfig& config, std::int64_t vocabulary) 
   check_range(config.penalty_alpha, 0, 1, "penalty_alpha");
   if (config.do_sample || config.num_beams > 1 || config.prompt_lookup_num_tokens)
     fail(
-        "penalty_alpha: contrastive search neither draws tokens nor has beams or guesses; leave out "
-        "do_sample, "
-        "num_beams and prompt_lookup_num_tokens, or penalty_alpha");
+        "penalty_alpha: contrastive search works without sampling, beams and draft tokens; leave out "
+        "do_sample, num_beams and prompt_lookup_num_tokens, or penalty_alpha");
   if (config.top_k < 2 || config.top_k > vocabulary)
     fail("top_k: contrastive search chooses among 2 to {} tokens (the vocabulary), found {}", vocabulary,
          config.top_k);
@@ -114,22 +114,22 @@ void check_groups(const GenerationConfig& config) {
   check_above(config.diversity_penalty, 0, "diversity_penalty",
               "; without it all groups of beams find the same");
   if (config.do_sample)
-    fail("num_beam_groups: groups of beams are not drawn; leave out do_sample or the groups");
+    fail("num_beam_groups: groups of beams are not sampled; leave out do_sample or num_beam_groups");
   if (!config.stop_strings.empty())
-    fail("num_beam_groups: groups of beams end at eos_token_id only; leave out stop_strings or the groups");
+    fail(
+        "num_beam_groups: groups of beams end only at eos_token_id; leave out stop_strings or "
+        "num_beam_groups");
   if (config.output_scores)
-    fail("num_beam_groups: groups of beams give no output_scores; leave out these or the groups");
+    fail("num_beam_groups: groups of beams return no scores; leave out output_scores or num_beam_groups");
 }
 
 void check_forced_words(const GenerationConfig& config, std::int64_t vocabulary) {
   if (config.num_beams == 1)
-    fail(
-        "force_words_ids: words are brought about by a beam search; set num_beams above 1, or leave them "
-        "out");
+    fail("force_words_ids: only a beam search can force words; set num_beams above 1, or leave them out");
   if (config.do_sample || config.num_beam_groups > 1 || !config.stop_strings.empty() || config.output_scores)
     fail(
-        "force_words_ids: expected neither do_sample nor num_beam_groups, stop_strings or output_scores "
-        "beside them; leave out these or the words");
+        "force_words_ids: not together with do_sample, num_beam_groups, stop_strings or output_scores; leave "
+        "out these or the words");
   for (const ForcedWord& word : config.force_words_ids) {
     if (word.empty() || std::ranges::any_of(word, &std::vector<std::int64_t>::empty))
       fail("force_words_ids: expected phrases of at least one token");
@@ -145,22 +145,18 @@ void check_forced_words(const GenerationConfig& config, std::int64_t vocabulary)
 
 void check_form(const GenerationConfig& config) {
   if (config.eos_token_id.empty())
-    fail(
-        "json_schema, regex, grammar: a text of a given form ends with a token that says so; set "
-        "eos_token_id");
+    fail("json_schema, regex, grammar: a text of a required form ends with an end token; set eos_token_id");
   if (is_contrastive(config) || config.return_alternatives || !config.force_words_ids.empty())
     fail(
-        "json_schema, regex, grammar: expected neither penalty_alpha nor return_alternatives or "
-        "force_words_ids beside them, which take tokens of no such text; leave out these or the form");
+        "json_schema, regex, grammar: not together with penalty_alpha, return_alternatives or "
+        "force_words_ids, which ignore the form; leave out these or the form");
 }
 
 void check_guidance(const GenerationConfig& config) {
   check_range(config.guidance_scale, -kLargestChange, kLargestChange, "guidance_scale");
   // The original mixes up the beams' histories there, so there is no correct result to compare with.
   if (config.num_beams > 1 || is_contrastive(config))
-    fail(
-        "guidance_scale: expected neither num_beams nor penalty_alpha beside it; leave out these or the "
-        "guidance");
+    fail("guidance_scale: not together with num_beams or penalty_alpha; leave out these or guidance_scale");
 }
 
 void check_watermark(const GenerationConfig& config) {
@@ -173,13 +169,11 @@ void check_watermark(const GenerationConfig& config) {
 }
 
 void check_output_scores(const GenerationConfig& config) {
-  if (!config.output_scores)
-    fail("output_top_scores: they are given beside output_scores; ask for these too");
+  if (!config.output_scores) fail("output_top_scores: they need output_scores; set it too");
   if (config.num_beams > 1 || is_contrastive(config) || config.return_alternatives)
     fail(
-        "output_top_scores: expected a text that grows token by token; leave out num_beams, penalty_alpha "
-        "and "
-        "return_alternatives, or the likeliest tokens");
+        "output_top_scores: only for texts that grow token by token; leave out num_beams, penalty_alpha and "
+        "return_alternatives, or output_top_scores");
 }
 
 // Whether the search is one of transformers' older ones, whose ranking stores texts without their end tokens.
@@ -220,8 +214,8 @@ void check_config(const GenerationConfig& config, std::int64_t vocabulary) {
   }
   if (config.exponential_decay_length_penalty && config.eos_token_id.empty())
     fail(
-        "exponential_decay_length_penalty: it makes ends likelier, and there is no eos_token_id; set one or "
-        "leave the penalty out");
+        "exponential_decay_length_penalty: it makes end tokens likelier, but there is no eos_token_id; set "
+        "one, or leave out the penalty");
   check_id(config.decoder_start_token_id, vocabulary, "decoder_start_token_id");
   check_id(config.forced_bos_token_id, vocabulary, "forced_bos_token_id");
   check_ids(config.forced_eos_token_id, vocabulary, "forced_eos_token_id");
@@ -255,7 +249,8 @@ LengthLimits length_limits(const GenerationConfig& config, std::int64_t prompt, 
                                      : std::min(prompt + default_max_length, max_positions);
   limits.min = config.min_new_tokens ? prompt + *config.min_new_tokens : config.min_length;
   if (prompt >= limits.max)
-    fail("the prompt has {} tokens, but at most {} are allowed with what follows; {}", prompt, limits.max,
+    fail("the prompt has {} tokens, but prompt and new tokens together may be at most {}; {}", prompt,
+         limits.max,
          config.max_length && !config.max_new_tokens ? "raise max_length or set max_new_tokens"
                                                      : "shorten it");
   return limits;
@@ -264,7 +259,7 @@ LengthLimits length_limits(const GenerationConfig& config, std::int64_t prompt, 
 std::int64_t start_token(const GenerationConfig& config) {
   if (config.decoder_start_token_id) return *config.decoder_start_token_id;
   if (config.bos_token_id) return *config.bos_token_id;
-  fail("decoder_start_token_id: the decoder needs a token to begin with, and none is given");
+  fail("decoder_start_token_id: the decoder needs a start token; set decoder_start_token_id or bos_token_id");
 }
 
 bool is_eos(const GenerationConfig& config, std::int64_t token) {
