@@ -43,7 +43,8 @@ def rendered(attend: Path, folder: Path, template: str, cases: list[dict[str, An
     lines = "".join(json.dumps(case) + "\n" for case in cases)
     (folder / "chat_template.jinja").write_text(template, newline="")
     made = subprocess.run([attend, "tokenize", folder, "--chat", "--json"], input=lines, capture_output=True, text=True)
-    answers = [json.loads(line).get("text") for line in made.stdout.splitlines()]
+    # splitlines() would also split at the line separators inside texts.
+    answers = [json.loads(line).get("text") for line in made.stdout.split("\n") if line]
     return answers if len(answers) == len(cases) else [None] * len(cases)
 
 
