@@ -148,7 +148,7 @@ class Attributor {
       for (std::int64_t place = 0; place + 1 < count; ++place)
         if (!wanted || written_at(place) == wanted) found.push_back(place);
       if (found.empty() && wanted)
-        fail("{}: the target has no such token; say where it should stand (`place`)", options_.toward);
+        fail("{}: the target has no such token; pass its position as `place`", options_.toward);
       return found.empty() ? std::vector<std::int64_t>{count - 1} : found;
     }
     if (network()->decoder) return {count - 1};
@@ -156,7 +156,7 @@ class Attributor {
     for (std::int64_t place = 0; place < count; ++place)
       if (mask && last_side().tokens[static_cast<std::size_t>(place)].id == *mask) found.push_back(place);
     if (found.empty())
-      fail("this model says which token stands in a place: hide one ({}), or name the place (`place`)",
+      fail("this model predicts the token at a position: put {} there, or pass the position as `place`",
            mask ? last_tokenizer().id_to_token(*mask).value_or("[MASK]") : "a mask token");
     return found;
   }

@@ -36,8 +36,7 @@ std::shared_ptr<const SearchSettings> ContinuousBatch::prepare(const GenerationC
         "an assistant guesses for one text per prompt; leave it out, or num_beams, num_return_sequences, "
         "return_alternatives, prompt_lookup_num_tokens and penalty_alpha");
   if (config.guidance_scale != 1 && (decoder_->has_encoder() || !decoder_->scores_several()))
-    fail("guidance_scale: it is for a decoder that stands alone and keeps keys and values, found {}",
-         architecture_);
+    fail("guidance_scale: expected a decoder-only model with a KV cache, found {}", architecture_);
   std::shared_ptr<const Grammar> grammar;
   if (config.form) {
     if (!tokenizer) fail("json_schema, regex, grammar: they need the model's tokenizer, and none was given");

@@ -108,7 +108,7 @@ void ContinuousBatch::expire() {
     if (job.times.begin > 0 || job.age() <= max_queue_seconds_) continue;
     try {
       throw WaitedTooLong(
-          fmt::format("it has waited for more than {} seconds: come again later", max_queue_seconds_));
+          fmt::format("it has waited for more than {} seconds: try again later", max_queue_seconds_));
     } catch (...) {
       job.fail_with_current_exception();
     }

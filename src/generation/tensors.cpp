@@ -206,7 +206,7 @@ std::map<std::string, Tensor> run_generate(const PretrainedModel& model, const T
   if (config.num_beams > 1) outputs["sequences_scores"] = scores;
   if (config.output_scores) outputs["transition_scores"] = transitions;
   if ((config.output_attentions || config.output_hidden_states) && given.adapters.defined())
-    fail("adapters: expected no output_attentions and output_hidden_states beside it");
+    fail("adapters: expected no output_attentions or output_hidden_states with adapters of single requests");
   if ((config.output_attentions || config.output_hidden_states) &&
       model.cache_format() != CacheFormat::float32)
     fail("output_attentions, output_hidden_states: they are those of a cache in float32, and it is {}",

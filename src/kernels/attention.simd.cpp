@@ -143,8 +143,8 @@ void forward_one_query(const Attention& a, const Head& head, float* scores) {
   for (std::int64_t j = head.Lk; j < head.Lkp; ++j) scores[j] = 0;
   head.cap(a, scores, first, head.Lk);
   head.add_terms(a, 0, scores, first, head.Lk);
-  const std::int64_t least = first / kLanes * kLanes;  // nothing before it is read or written
-  softmax_row(scores + least, first - least, head.Lk - least, head.Lkp - least, head.sink(a));
+  const std::int64_t lower = first / kLanes * kLanes;  // nothing before it is read or written
+  softmax_row(scores + lower, first - lower, head.Lk - lower, head.Lkp - lower, head.sink(a));
   if (a.probabilities) save_probabilities(a, head, scores, 0);
 
   float* out = head.out(a, 0);
@@ -192,25 +192,25 @@ void forward_head(const Attention& a, const Head& head, float* scratch, bool pac
   const DropoutMask mask(a.dropout, a.seed);
   for (std::int64_t begin = 0; begin < head.Lq; begin += kBlock) {
     const std::int64_t rows = head.Lq - begin < kBlock ? head.Lq - begin : kBlock;
-    // With a window, nothing before `least` is touched: the cost of a query does not grow with the length.
-    const std::int64_t least = head.first_seen(a, begin) / kLanes * kLanes,
-                       most = head.seen(a, begin + rows - 1), columns = Head::round_up(most);
+    // With a window, nothing before `lower` is touched: the cost of a query does not grow with the length.
+    const std::int64_t lower = head.first_seen(a, begin) / kLanes * kLanes,
+                       upper = head.seen(a, begin + rows - 1), columns = Head::round_up(upper);
     for (std::int64_t r = 0; r < rows; ++r)
       copy_row(queries + r * Dp, head.query(a, begin + r), D, Dp, a.scale);
-    gemm<false>(rows, columns - least, D, queries, Dp, 1, keys + least, Lkp, scores + least, Lkp);
+    gemm<false>(rows, columns - lower, D, queries, Dp, 1, keys + lower, Lkp, scores + lower, Lkp);
     for (std::int64_t r = 0; r < rows; ++r) {
       float* row = scores + r * Lkp;
       const std::int64_t first = head.first_seen(a, begin + r), seen = head.seen(a, begin + r);
       head.cap(a, row, first, seen);
       head.add_terms(a, begin + r, row, first, seen);
-      softmax_row(row + least, first - least, seen - least, columns - least, head.sink(a));
+      softmax_row(row + lower, first - lower, seen - lower, columns - lower, head.sink(a));
       if (a.probabilities) save_probabilities(a, head, row, begin + r);
       if (a.dropout > 0) {
         const std::uint64_t index = head.dropout_index(a, begin + r);
-        for (std::int64_t j = least; j < columns; j += W) store(row + j, load(row + j) * mask(index + j));
+        for (std::int64_t j = lower; j < columns; j += W) store(row + j, load(row + j) * mask(index + j));
       }
     }
-    gemm<false>(rows, Dp, most - least, scores + least, Lkp, 1, values + least * Dp, Dp, sums, Dp);
+    gemm<false>(rows, Dp, upper - lower, scores + lower, Lkp, 1, values + lower * Dp, Dp, sums, Dp);
     for (std::int64_t r = 0; r < rows; ++r) std::memcpy(head.out(a, begin + r), sums + r * Dp, D * 4);
   }
 }
@@ -249,9 +249,9 @@ struct BackwardMemory {
 };
 
 // Turns scores `weight` and gradients `gradient` of the weights of query i into weights and gradients of the
-// scores. Touches keys least to columns - 1. Adds the gradient of the sink to *sink if it is not null.
+// scores. Touches keys lower to columns - 1. Adds the gradient of the sink to *sink if it is not null.
 void backward_row(const Attention& a, const AttentionGradient& g, const Head& head, const BackwardMemory& m,
-                  std::int64_t i, std::int64_t least, std::int64_t columns, float* weight, float* gradient,
+                  std::int64_t i, std::int64_t lower, std::int64_t columns, float* weight, float* gradient,
                   float* sink) {
   const DropoutMask mask(a.dropout, a.seed);
   const IntVector lane = lane_numbers();
@@ -260,7 +260,7 @@ void backward_row(const Attention& a, const AttentionGradient& g, const Head& he
   const std::uint64_t index = head.dropout_index(a, i);
   if (a.soft_cap > 0) {
     head.cap(a, weight, first, seen);
-    for (std::int64_t j = least; j < columns; j += W) {
+    for (std::int64_t j = lower; j < columns; j += W) {
       const Vector part = load(weight + j) / a.soft_cap;
       store(m.slopes + j, 1 - part * part);
     }
@@ -269,14 +269,14 @@ void backward_row(const Attention& a, const AttentionGradient& g, const Head& he
   // The softmax again, P = p / sum_j p_j. Subtracting the highest score loses little, because it is near the
   // scores that count; subtracting the logarithm of the sum, which is farther away, would cost each P one or
   // two bits.
-  float highest = highest_score(weight + least, first - least, seen - least);
+  float highest = highest_score(weight + lower, first - lower, seen - lower);
   const float* const score = head.sink(a);
   if (score != nullptr && *score > highest) highest = *score;
   // delta = sum_j P_j dP_j, from exactly the numbers from which it is subtracted, so that the gradients of a
   // row sum to zero. (The output times its gradient would be the same only in exact arithmetic.)
   LaneSums deltas, totals;
-  for_vectors(columns - least, [&](std::int64_t n, std::int64_t, int part) {
-    const std::int64_t j = least + n;
+  for_vectors(columns - lower, [&](std::int64_t n, std::int64_t, int part) {
+    const std::int64_t j = lower + n;
     const IntVector key = lane + static_cast<std::int32_t>(j);
     const Vector p = (key >= first) & (key < seen) ? exp(load(weight + j) - highest) : Vector{};
     Vector dp = load(gradient + j);
@@ -296,13 +296,13 @@ void backward_row(const Attention& a, const AttentionGradient& g, const Head& he
   const float inverse = 1 / (score == nullptr ? total : total + of_sink), delta = deltas.total() * inverse;
   if (sink != nullptr) *sink -= of_sink * inverse * delta;
   const float* p = a.dropout > 0 ? m.plain : weight;
-  for (std::int64_t j = least; j < columns; j += W) {
+  for (std::int64_t j = lower; j < columns; j += W) {
     store(gradient + j, load(p + j) * inverse * (load(gradient + j) - delta));
     store(weight + j, load(weight + j) * inverse);
   }
   if (a.distance.count > 0) head.distances(a, i).collect(a, g, head.sequence, gradient, first, seen);
   if (a.soft_cap > 0)
-    for (std::int64_t j = least; j < columns; j += W)
+    for (std::int64_t j = lower; j < columns; j += W)
       store(gradient + j, load(gradient + j) * load(m.slopes + j));
 }
 
@@ -314,25 +314,25 @@ void backward_queries(const Attention& a, const AttentionGradient& g, const Head
   if (sink != nullptr) *sink = 0;
   for (std::int64_t begin = 0; begin < head.Lq; begin += kBlock) {
     const std::int64_t rows = head.Lq - begin < kBlock ? head.Lq - begin : kBlock;
-    const std::int64_t least = head.first_seen(a, begin) / kLanes * kLanes,
-                       most = head.seen(a, begin + rows - 1), columns = Head::round_up(most),
-                       span = most - least;
+    const std::int64_t lower = head.first_seen(a, begin) / kLanes * kLanes,
+                       upper = head.seen(a, begin + rows - 1), columns = Head::round_up(upper),
+                       span = upper - lower;
     for (std::int64_t r = 0; r < rows; ++r) {
       copy_row(m.queries + r * Dp, head.query(a, begin + r), D, Dp, a.scale);
       copy_row(m.out_gradient + r * Dp,
                g.out_gradient + (head.first_query + begin + r) * g.out_gradient_stride + head.head * D, D,
                Dp);
     }
-    gemm<false>(rows, columns - least, D, m.queries, Dp, 1, m.keys + least, Lkp, m.weights + least, Lkp);
-    gemm<false>(rows, columns - least, D, m.out_gradient, Dp, 1, m.values + least, Lkp, m.gradients + least,
+    gemm<false>(rows, columns - lower, D, m.queries, Dp, 1, m.keys + lower, Lkp, m.weights + lower, Lkp);
+    gemm<false>(rows, columns - lower, D, m.out_gradient, Dp, 1, m.values + lower, Lkp, m.gradients + lower,
                 Lkp);
     for (std::int64_t r = 0; r < rows; ++r)
-      backward_row(a, g, head, m, begin + r, least, columns, m.weights + r * Lkp, m.gradients + r * Lkp,
+      backward_row(a, g, head, m, begin + r, lower, columns, m.weights + r * Lkp, m.gradients + r * Lkp,
                    sink);
-    gemm<true>(span, Dp, rows, m.weights + least, 1, Lkp, m.out_gradient, Dp, m.value_gradient + least * Dp,
+    gemm<true>(span, Dp, rows, m.weights + lower, 1, Lkp, m.out_gradient, Dp, m.value_gradient + lower * Dp,
                Dp);
-    gemm<true>(span, Dp, rows, m.gradients + least, 1, Lkp, m.queries, Dp, m.key_gradient + least * Dp, Dp);
-    gemm<false>(rows, Dp, span, m.gradients + least, Lkp, 1, m.key_rows + least * Dp, Dp, m.query_gradient,
+    gemm<true>(span, Dp, rows, m.gradients + lower, 1, Lkp, m.queries, Dp, m.key_gradient + lower * Dp, Dp);
+    gemm<false>(rows, Dp, span, m.gradients + lower, Lkp, 1, m.key_rows + lower * Dp, Dp, m.query_gradient,
                 Dp);
     for (std::int64_t r = 0; r < rows; ++r)
       copy_row(g.query_gradient + (head.first_query + begin + r) * g.query_gradient_stride + head.head * D,

@@ -12,7 +12,7 @@ ImageClassification::ImageClassification(const Setting& setting) : pictures_(set
   const std::vector<std::string> names = pictures_.labels();
   if (names.empty())
     fail(
-        "{}: expected pictures with labels (a folder for each class, IDX files with labels beside them, or a "
+        "{}: expected pictures with labels (a folder for each class, IDX files with their label files, or a "
         "table)",
         fmt::join(setting.files, ", "));
   labels_ = choose_labels(setting, names, ProblemType::single_label);

@@ -57,7 +57,7 @@ TokenClassification::TokenClassification(const Setting& setting) {
   });
   if (lost > 0)
     inform(
-        "{} of {} words take no part: they stand behind the {} tokens that are read of a sentence, or make "
+        "{} of {} words are ignored: they are after the first {} tokens, the maximum for a sentence, or have "
         "no token",
         lost.load(), words.load(), longest_text(setting));
 }

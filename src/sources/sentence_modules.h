@@ -12,7 +12,7 @@ namespace attend {
 
 // One module after the transformer.
 struct SentenceModule {
-  // splade and logit_score stand alone: they make no vectors of hidden states.
+  // splade and logit_score are the only module after the transformer: they make no vectors of hidden states.
   enum class Kind { pooling, dense, norm, unit_length, splade, logit_score } kind = Kind::pooling;
   std::filesystem::path folder = {};              // with its own files
   std::vector<SentencePooling::Mode> modes = {};  // pooling: the results are concatenated

@@ -70,8 +70,8 @@ class Run {
           options_.checkpoints.save_every > 0 && at_.step % options_.checkpoints.save_every == 0;
       read.add(step);
       Agreement agreed;
-      if (!meetings_ || at_.step % options_.local.steps == 0 || validates || saves || at_the_end()) {
-        if (meetings_) meetings_->meet();
+      if (!outer_ || at_.step % options_.local.steps == 0 || validates || saves || at_the_end()) {
+        if (outer_) outer_->step();
         read.stops = hooks_.stop && hooks_.stop();
         read.late = out_of_time();
         agreed = agree(ranks_, std::exchange(read, {}));
@@ -129,8 +129,8 @@ class Run {
       if (average_) average_->share(ranks_, at_.step);
     }
     if (!ranks_.alone() && options_.local.steps > 0) {
-      meetings_.emplace(ranks_, optimizer_->parameters(), options_.local);
-      if (at_.step > 0) meetings_->restore(restored_);
+      outer_.emplace(ranks_, optimizer_->parameters(), options_.local);
+      if (at_.step > 0) outer_->restore(restored_);
     }
     restored_.clear();
     trainee_.find_constraints();
@@ -198,7 +198,7 @@ class Run {
     pass.bfloat16 = options_.bfloat16;
     pass.recompute = options_.gradient_checkpointing;
     const PassScope scope(pass);
-    if (meetings_ && !has_labels(step.batches)) return pass_over(step);
+    if (outer_ && !has_labels(step.batches)) return pass_over(step);
     result.gradients = add_gradients(trainee_, objective_, step.batches, pass, options_.loss,
                                      gradients_ ? &*gradients_ : nullptr);
     trainee_.constrain_gradients();
@@ -252,9 +252,9 @@ class Run {
     RunPosition at = at_;
     at.seconds = seconds();
     TrainingState state = optimizer_->state();
-    if (meetings_) meetings_->share_state(state);
+    if (outer_) outer_->share_state(state);
     if (!ranks_.first()) return;
-    if (meetings_) state.merge(meetings_->state());
+    if (outer_) state.merge(outer_->state());
     if (average_) state.merge(average_->state());
     checkpoints_.save(trainee_, state, at);
     checkpoints_.prune(
@@ -374,7 +374,7 @@ class Run {
   Schedule schedule_;
   std::unique_ptr<Optimizer> optimizer_;
   std::optional<GradientSum> gradients_;  // with several processes
-  std::optional<Meetings> meetings_;      // instead, with local steps
+  std::optional<OuterOptimizer> outer_;   // instead, with local steps
   std::optional<WeightAverage> average_;
   Checkpoints checkpoints_;
   RunPosition at_;

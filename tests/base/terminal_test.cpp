@@ -98,7 +98,7 @@ TEST(Log, MarksWarnings) {
 TEST(Log, SurvivesAClosedStandardError) {
   const Outcome outcome = run_on_pipe([] {
     close(STDERR_FILENO);
-    warn("nobody hears");
+    warn("into nothing");
   });
   EXPECT_TRUE(WIFEXITED(outcome.status));
 }

@@ -126,7 +126,7 @@ def one_change_at_a_time(server):
         time.sleep(0.1)
     equal("the others", found, [429] * 39)
     server.post(TEXT, **ASK, model="y")
-    server.refused(429, UNLOAD, dict(lora_name="y"), "come again later")
+    server.refused(429, UNLOAD, dict(lora_name="y"), "try again later")
     with open("adapters/late/adapter_config.json", "w") as pipe:
         os.replace("config", "adapters/late/adapter_config.json")
         pipe.write(open("adapters/late/adapter_config.json").read())
@@ -157,7 +157,7 @@ def explanations(server):
     equal("a page", (status, page[:15], "data-explanation" in page), (200, "<!doctype html>", True))
     server.refused(400, "/v1/explain", dict(model="bert", text="the " * 300), "expected at most 256 tokens")
     server.refused(400, "/v1/explain", dict(model="bert", text="the", layers=[7]), "layer 7: expected one from 0 to 1")
-    server.refused(400, "/v1/explain", dict(model="bert", text="the", toward="LABEL_1"), "expected attribute beside it")
+    server.refused(400, "/v1/explain", dict(model="bert", text="the", toward="LABEL_1"), "expected attribute as well")
     server.refused(400, "/v1/explain", dict(model="bert", text="the", attribute=["magic"]), "attribute[0]: expected one of")
     server.refused(400, "/v1/explain", dict(model="gpt2", text="the", target="lamp"), "a target is for a decoder with an encoder")
 

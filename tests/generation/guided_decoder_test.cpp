@@ -136,8 +136,8 @@ TEST(Guidance, RefusesUnsupportedModelsAndOptions) {
                         const Json& settings = Json::object()) {
     return error_of([&] { generate(model, given, guided(model, 2, settings)); });
   };
-  EXPECT_TRUE(contains(error(marian, prompts), "guidance_scale: it is for a decoder that stands alone"));
-  EXPECT_TRUE(contains(error(xlnet, prompts), "guidance_scale: it is for a decoder that stands alone"));
+  EXPECT_TRUE(contains(error(marian, prompts), "guidance_scale: expected a decoder-only model"));
+  EXPECT_TRUE(contains(error(xlnet, prompts), "guidance_scale: expected a decoder-only model"));
   EXPECT_TRUE(
       contains(error(gpt2, prompts, {{"num_beams", 2}}), "guidance_scale: not together with num_beams"));
   EXPECT_TRUE(contains(error(gpt2, prompts, {{"penalty_alpha", 0.5}, {"top_k", 4}}), "guidance_scale"));

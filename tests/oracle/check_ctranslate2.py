@@ -279,7 +279,7 @@ def broken(file: Callable[[], File]) -> Iterator[tuple[str, bytes, str]]:
 
 
 def directories(sound: Path) -> Iterator[tuple[str, Callable[[Path], Any], str]]:
-    """The same of the files beside it."""
+    """The same for the other files of the directory."""
     config, words = json.loads((sound / "config.json").read_text()), json.loads((sound / "shared_vocabulary.json").read_text())
 
     def put(name: str, value: Any) -> Callable[[Path], Any]:

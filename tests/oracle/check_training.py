@@ -453,7 +453,7 @@ def check_fine_tuned(attend: Attend, name: str, family: str, seed: int, report: 
 
 
 def self_test() -> int:
-    """The comparison itself: equal models pass, a weight a little beside its place and a lost step do not."""
+    """The comparison itself: equal models pass; a slightly different weight and a missing step fail."""
     objective = OBJECTIVES["classification"]
     with TemporaryDirectory() as folder:
         directory = Path(folder)

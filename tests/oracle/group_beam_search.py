@@ -1,6 +1,6 @@
-"""Diverse beam search around the ranking and the penalty that transformers 4.57.6 still holds.
+"""Diverse beam search with the ranking and the penalty of transformers 4.57.6.
 
-Its own loop lies in a repository on the Hub; this is ours, to be handed to generate() as `custom_generate`.
+The original's loop is in a repository on the Hub; this is ours, for generate()'s `custom_generate`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from transformers.generation.logits_process import HammingDiversityLogitsProcess
 
 
 def with_diversity(processors: LogitsProcessorList, config: Any) -> LogitsProcessorList:
-    """The penalty stands behind a sequence_bias and in front of everything else."""
+    """The penalty is after a sequence_bias and before everything else."""
     penalty = HammingDiversityLogitsProcessor(config.diversity_penalty, config.num_beams, config.num_beam_groups)
     biases = [p for p in processors if type(p) is SequenceBiasLogitsProcessor]
     return LogitsProcessorList([*biases, penalty, *(p for p in processors if p not in biases)])
 
 
 def reorder(model: Any, state: dict[str, Any], order: torch.Tensor) -> None:
-    """What the model remembers of the texts, where it remembers anything, follows them."""
+    """Reorders the model's cache, if it has one, as the texts are reordered."""
     past = state.get("past_key_values")
     if isinstance(past, (list, tuple)):  # memories
         state["past_key_values"] = model._reorder_cache(past, order)

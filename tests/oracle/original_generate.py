@@ -127,7 +127,7 @@ def prompt_length(model: Any, inputs: Tensors) -> int:
 
 
 def padding_of(model: Any, settings: Settings) -> int:
-    """What stands behind the end of a text."""
+    """What follows the end of a text."""
     ends = settings.get("eos_token_id", model.generation_config.eos_token_id)
     first_end = ends[0] if isinstance(ends, list) else ends
     pad = settings.get("pad_token_id", model.generation_config.pad_token_id)
@@ -135,7 +135,7 @@ def padding_of(model: Any, settings: Settings) -> int:
 
 
 def behind_end(row: torch.Tensor, ends: torch.Tensor) -> int:
-    """How many tokens stand behind the first that ends a text."""
+    """How many tokens follow the first that ends a text."""
     found = torch.isin(row, ends).nonzero()
     return len(row) - 1 - int(found[0]) if len(found) else 0
 

@@ -94,7 +94,7 @@ async def many_connections(server, seconds):
 
 
 async def idle_streams():
-    """Streams that are open and silent: they cost little, and others are answered beside them."""
+    """Streams that are open and silent: they cost little, and other requests are answered meanwhile."""
     count = int(2000 * SHARE)
     server = Server("gpt2", "bert", "--max-waiting", "4000", "--max-requests", "4000", "--cache-memory", "6MB")
     await ask(server, request("/v1/completions", COMPLETION))
@@ -108,8 +108,8 @@ async def idle_streams():
     while server.figure("attend_texts_waiting") + server.figure("attend_texts_running") < count:
         await asyncio.sleep(0.2)
     begin = time.monotonic()
-    equal("beside them", (await ask(server, request("/v1/embeddings", dict(model="bert", input="the lamp"))))[0], 200)
-    print(f"{count} streams: {resident(server) - before:.0f} MB; an embedding beside them takes {time.monotonic() - begin:.2f} s")
+    equal("meanwhile", (await ask(server, request("/v1/embeddings", dict(model="bert", input="the lamp"))))[0], 200)
+    print(f"{count} streams: {resident(server) - before:.0f} MB; an embedding meanwhile takes {time.monotonic() - begin:.2f} s")
     for writer in writers:
         writer.close()
     await asyncio.sleep(0.5)  # lets asyncio close the connections

@@ -16,8 +16,8 @@ TEST(WaitingRoom, CountsWhatIsReservedAndWhatWaits) {
   };
   auto first = take(2, 10);
   waiting = {1, 30};
-  EXPECT_ERROR("3 prompts are waiting already, and at most 4 may: come again later", take(2, 1));
-  EXPECT_ERROR("prompts of 40 tokens are waiting already, and at most 100 may: come again later",
+  EXPECT_ERROR("3 prompts are waiting already, and the limit is 4: try again later", take(2, 1));
+  EXPECT_ERROR("prompts of 40 tokens are waiting already, and the limit is 100: try again later",
                take(1, 61));
   const auto second = take(1, 60);
   EXPECT_ERROR("4 prompts are waiting already", take(1, 0));

@@ -14,7 +14,7 @@
 namespace attend {
 namespace {
 
-TEST(GenerationQueue, MakesTheSameTextsForWhoeverAsks) {
+TEST(GenerationQueue, MakesTheSameTextsInAnyCompany) {
   const LetterModel files("gpt2-generation");
   const Model model(files.path());
   const TextGenerator generator(model, GenerationTask::text_generation);

@@ -45,16 +45,16 @@ void expect_outer_steps(std::size_t processes, double scale) {
     for (std::size_t i = 0; i < kNumbers; ++i)
       weight.data<float>()[i] = static_cast<float>(scale * std::cos(static_cast<double>(i)));
     const std::vector<Parameter> parameters = {{.name = "weight", .weight = weight}};
-    Meetings meetings(ranks, parameters, options);
+    OuterOptimizer outer(ranks, parameters, options);
     for (int meeting = 0; meeting < 3; ++meeting) {
       for (std::size_t i = 0; i < kNumbers; ++i)
         weight.data<float>()[i] += static_cast<float>(moved(ranks.rank(), meeting, i, scale));
-      meetings.meet();
+      outer.step();
     }
     const std::vector<double> reached = values(weight);
     // Half precision: 11 bits of each change, three times, enlarged by the momentum.
     for (std::size_t i = 0; i < kNumbers; ++i) EXPECT_NEAR(reached[i], start[i], 6e-3 * scale) << i;
-    const std::vector<double> kept = values(meetings.state().at("outer.weight"));
+    const std::vector<double> kept = values(outer.state().at("outer.weight"));
     for (std::size_t i = 0; i < kNumbers; ++i) EXPECT_NEAR(kept[i], momentum[i], 6e-3 * scale) << i;
   });
 }
@@ -74,10 +74,10 @@ TEST(LocalSteps, GiveAllProcessesTheSameWeights) {
   on_ranks(3, [&](Ranks& ranks) {
     const Tensor weight = ops::zeros({kNumbers});
     const std::vector<Parameter> parameters = {{.name = "weight", .weight = weight}};
-    Meetings meetings(ranks, parameters, {.steps = 1});
+    OuterOptimizer outer(ranks, parameters, {.steps = 1});
     for (std::size_t i = 0; i < kNumbers; ++i)
       weight.data<float>()[i] += static_cast<float>(moved(ranks.rank(), 0, i, 1));
-    meetings.meet();
+    outer.step();
     reached[static_cast<std::size_t>(ranks.rank())] = values(weight);
   });
   EXPECT_EQ(reached[0], reached[1]);
@@ -88,7 +88,7 @@ TEST(LocalSteps, AverageTheStatesOfOptimizers) {
   on_ranks(2, [](Ranks& ranks) {
     const Tensor state = ops::full({3}, ranks.rank() == 0 ? 1.0 : 4.0, kFloat);
     const std::vector<Parameter> parameters = {{.name = "weight", .weight = ops::zeros({3})}};
-    Meetings(ranks, parameters, {.steps = 1}).share_state({{"state", state}});
+    OuterOptimizer(ranks, parameters, {.steps = 1}).share_state({{"state", state}});
     EXPECT_EQ(values(state), std::vector<double>(3, 2.5));
   });
 }
@@ -97,9 +97,9 @@ TEST(LocalSteps, NameAWeightThatIsNotFinite) {
   EXPECT_ERROR("query: a process has gone to numbers that are not finite", on_ranks(2, [](Ranks& ranks) {
                  const Tensor weight = ops::zeros({3});
                  const std::vector<Parameter> parameters = {{.name = "query", .weight = weight}};
-                 Meetings meetings(ranks, parameters, {.steps = 1});
+                 OuterOptimizer outer(ranks, parameters, {.steps = 1});
                  if (ranks.rank() == 1) weight.data<float>()[1] = std::nanf("");
-                 meetings.meet();
+                 outer.step();
                }));
 }
 

@@ -71,7 +71,7 @@ Json text_value(std::string_view text, const Json& schema) {
   return !allows(whole) && allows(stripped) ? stripped : whole;
 }
 
-// A text stands for itself where the schema allows texts, unless it is another value that the schema allows.
+// A text is a string where the schema allows strings, unless it is another value that the schema allows.
 Json argument_value(std::string_view text, const Json& schema) {
   const std::vector<std::string> types = types_of(schema);
   const std::string stripped(strip(text));

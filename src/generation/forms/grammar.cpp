@@ -82,7 +82,7 @@ std::size_t common_length(std::span<const std::int64_t> a, std::span<const std::
 }
 
 // A model that is uncertain would write endless blank lines.
-constexpr int kMostWhiteSpace = 16;
+constexpr int kMaxWhiteSpace = 16;
 
 // JSON schemas within a structural tag become grammars of JSON as Python's json.dumps writes it: XGrammar
 // itself would not limit white space, and ignores keywords that it does not know.
@@ -128,7 +128,7 @@ xgrammar::Grammar read(const TextForm& form) {
     case TextForm::Kind::json_schema:
       return xgrammar::Grammar::FromJSONSchema(readable_json_schema(form.text), /*any_whitespace=*/true, {},
                                                {},
-                                               /*strict_mode=*/true, kMostWhiteSpace);
+                                               /*strict_mode=*/true, kMaxWhiteSpace);
     case TextForm::Kind::regex:
       return xgrammar::Grammar::FromRegex(form.text);
     case TextForm::Kind::grammar:
@@ -154,7 +154,7 @@ struct Grammar::State {
   std::mutex mutex;
   // A text is checked again with one more token, so states of texts are kept; the latest is last.
   std::deque<Reading> readings;
-  static constexpr std::size_t kMostReadings = 256;
+  static constexpr std::size_t kMaxReadings = 256;
 
   State(const TextForm& form, const Tokenizer& tokenizer, std::int64_t size,
         std::span<const std::int64_t> ends)
@@ -198,7 +198,7 @@ struct Grammar::State {
   void give_back(Reading reading) {
     const std::lock_guard lock(mutex);
     readings.push_back(std::move(reading));
-    if (readings.size() > kMostReadings) readings.pop_front();
+    if (readings.size() > kMaxReadings) readings.pop_front();
   }
 };
 

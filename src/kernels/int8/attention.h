@@ -39,16 +39,16 @@ struct RowScales {
   Vector scale, factor;  // the factor is 0 for rows that are too small or infinite
 
   RowScales(At at, std::int64_t count) : D(count) {
-    Vector most[W];
+    Vector maxima[W];
     for (int i = 0; i < W; ++i) {
       row[i] = at(i);
       IntVector largest{};
       for (std::int64_t d = 0; row[i] != nullptr && d < D; d += W) {
         largest = max(reinterpret_cast<IntVector>(part(i, d)) & 0x7fffffff, largest);
       }
-      most[i] = reinterpret_cast<Vector>(largest);
+      maxima[i] = reinterpret_cast<Vector>(largest);
     }
-    const Vector largest = combine_rows<W / 2>(most, larger_bits, std::make_integer_sequence<int, W>{});
+    const Vector largest = combine_rows<W / 2>(maxima, larger_bits, std::make_integer_sequence<int, W>{});
     const auto bits = reinterpret_cast<IntVector>(largest);
     const IntVector infinite = bits >= 0x7f800000, none = infinite | (largest < 1e-30f);
     scale = infinite ? splat(__builtin_nanf("")) : none ? Vector{} : largest / 127.0f;

@@ -154,9 +154,9 @@ inline float integer_of(float x) {
 
 // The number n for x, which is in units of the column's scale.
 inline float number_of(float x, Group g) {
-  const float most = static_cast<float>((127 - g.start) / g.step < 15 ? (127 - g.start) / g.step : 15);
+  const float largest = static_cast<float>((127 - g.start) / g.step < 15 ? (127 - g.start) / g.step : 15);
   const float n = integer_of((x - static_cast<float>(g.start)) / static_cast<float>(g.step));
-  return n < 0 ? 0 : n > most ? most : n;
+  return n < 0 ? 0 : n > largest ? largest : n;
 }
 
 // The squared error of a group, summed in the same order in every instruction set.
@@ -180,7 +180,7 @@ Group choose(const float* x) {
   }
   const std::int32_t spanning = static_cast<std::int32_t>((high - low) / 15.0f) + 1;
   Group best;
-  float least = -1;
+  float min_error = -1;
   for (std::int32_t step = spanning - 2; step <= spanning; ++step) {
     if (step < 1 || step > 17) continue;
     const auto middle =
@@ -188,8 +188,8 @@ Group choose(const float* x) {
     for (std::int32_t start = middle - 2; start <= middle + 2; ++start) {
       const Group g{step, start < -127 ? -127 : start > 127 ? 127 : start};
       const float error = error_of(x, g);
-      if (least < 0 || error < least) {
-        least = error;
+      if (min_error < 0 || error < min_error) {
+        min_error = error;
         best = g;
       }
     }

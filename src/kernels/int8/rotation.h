@@ -36,13 +36,13 @@ inline void rotate_rows(float* to, const float* from, IntVector& largest) {
 // `to` may equal `from`. Returns how many numbers were rotated; `largest`: as in rotate_rows, over these.
 inline std::int64_t rotate(float* to, const float* from, std::int64_t count, IntVector* largest) {
   std::int64_t k = 0;
-  IntVector most = *largest;
-  for (; k + 16 * kInt8Panel <= count; k += 16 * kInt8Panel) rotate_rows<16>(to + k, from + k, most);
-  if (k + 8 * kInt8Panel <= count) rotate_rows<8>(to + k, from + k, most), k += 8 * kInt8Panel;
-  if (k + 4 * kInt8Panel <= count) rotate_rows<4>(to + k, from + k, most), k += 4 * kInt8Panel;
-  if (k + 2 * kInt8Panel <= count) rotate_rows<2>(to + k, from + k, most), k += 2 * kInt8Panel;
+  IntVector sizes = *largest;
+  for (; k + 16 * kInt8Panel <= count; k += 16 * kInt8Panel) rotate_rows<16>(to + k, from + k, sizes);
+  if (k + 8 * kInt8Panel <= count) rotate_rows<8>(to + k, from + k, sizes), k += 8 * kInt8Panel;
+  if (k + 4 * kInt8Panel <= count) rotate_rows<4>(to + k, from + k, sizes), k += 4 * kInt8Panel;
+  if (k + 2 * kInt8Panel <= count) rotate_rows<2>(to + k, from + k, sizes), k += 2 * kInt8Panel;
   if (to != from) std::memcpy(to + k, from + k, static_cast<std::size_t>(count - k) * 4);
-  *largest = most;
+  *largest = sizes;
   return k;
 }
 inline void rotate(float* to, const float* from, std::int64_t count) {

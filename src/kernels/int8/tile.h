@@ -138,21 +138,21 @@ inline void store_bytes(std::uint8_t* to, const IntVector (&v)[4], std::uint8_t 
 // The largest |x| as bits, at least as large as every lane of `at_least`. NaN and infinities compare above
 // all numbers.
 inline std::int32_t largest_size(const float* x, std::int64_t count, IntVector at_least = IntVector{}) {
-  IntVector most[4] = {at_least};
+  IntVector maxima[4] = {at_least};
   std::int64_t k = 0;
   for (; k + 4 * W <= count; k += 4 * W)
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) {
-      most[i] = max(load_ints(x + k + i * W) & 0x7fffffff, most[i]);
+      maxima[i] = max(load_ints(x + k + i * W) & 0x7fffffff, maxima[i]);
     }
   for (; k < count; k += W) {
     const IntVector bits =
         reinterpret_cast<IntVector>(load_part(x + k, count - k < W ? count - k : W)) & 0x7fffffff;
-    most[0] = max(bits, most[0]);
+    maxima[0] = max(bits, maxima[0]);
   }
-  for (int i = 1; i < 4; ++i) most[0] = max(most[i], most[0]);
+  for (int i = 1; i < 4; ++i) maxima[0] = max(maxima[i], maxima[0]);
   std::int32_t lanes[W];
-  std::memcpy(lanes, &most[0], sizeof lanes);
+  std::memcpy(lanes, &maxima[0], sizeof lanes);
 #pragma GCC unroll 4
   for (int half = W / 2; half > 0; half /= 2)
 #pragma GCC unroll 8

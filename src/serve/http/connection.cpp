@@ -87,7 +87,7 @@ void Connection::resume(Event event) {
   go();
 }
 
-void Connection::turn_away(HttpReply reply) {
+void Connection::refuse_all(HttpReply reply) {
   refusal_ = std::move(reply);
   go();
 }
@@ -205,7 +205,7 @@ void Connection::hold_body() {
   }
   reader_.discard();
   keeps_alive_ = false;
-  refuse_with(503, "the requests that are there fill the memory for them: come again later");
+  refuse_with(503, "the requests in memory have reached the limit: try again later");
 }
 
 void Connection::refuse_with(int status, const std::string& message) {
@@ -223,7 +223,7 @@ void Connection::dispatch() {
   has_place_ = hub_.places.take(1);
   if (!has_place_)
     return refuse_with(
-        429, fmt::format("{} requests are worked on already: come again later", hub_.options.requests));
+        429, fmt::format("{} requests are in flight already: try again later", hub_.options.requests));
   const auto body = std::make_shared<std::string>(reader_.take_body());
   // The connection itself goes back to the loop; only the loop may destroy it.
   asio::post(hub_.workers, [self = shared_from_this(), head, body]() mutable {

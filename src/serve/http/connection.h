@@ -19,9 +19,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void start() { go(); }
   // Answers the first request with this reply and ignores all later ones.
-  void turn_away(HttpReply reply);
-  // Called when Hub::out_of_time has changed.
-  void look() { resume(Event::work); }
+  void refuse_all(HttpReply reply);
+  // Aborts the request in flight if Hub::out_of_time is set.
+  void check_time() { resume(Event::work); }
 
  private:
   enum class Event { none, begin, input, output, work };
@@ -72,7 +72,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool reading_ = false;              // a read is in flight
   std::string buffer_, in_;           // buffer of that read; bytes that are not parsed yet
   RequestReader reader_;
-  std::optional<HttpReply> refusal_;  // from turn_away
+  std::optional<HttpReply> refusal_;  // from refuse_all
 
   // The current request.
   bool begun_ = false;       // its first byte has arrived

@@ -51,12 +51,12 @@ std::string path_of(std::string_view target) {
 
 [[noreturn]] void refuse_bytes(const error_code& error, std::size_t max_header) {
   if (error == http::error::header_limit || error == http::error::buffer_overflow)
-    refuse(431, fmt::format("expected a head of at most {} bytes", max_header));
+    refuse(431, fmt::format("expected a header of at most {} bytes", max_header));
   if (error == http::error::bad_version) refuse(505, "expected HTTP/1.1 or HTTP/1.0");
   if (error == http::error::bad_content_length)
-    refuse(400, "expected one Content-Length, a number, and no Transfer-Encoding beside it");
+    refuse(400, "expected one Content-Length, a number, without Transfer-Encoding");
   if (error == http::error::bad_transfer_encoding)
-    refuse(400, "expected Transfer-Encoding: chunked, and no Content-Length beside it");
+    refuse(400, "expected Transfer-Encoding: chunked, without Content-Length");
   refuse(400, "expected a request of HTTP/1.1: " + error.message());
 }
 

@@ -20,9 +20,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kTurnedAway = 64;  // connections beyond the limit that get an error reply at a time
+constexpr std::size_t kMaxRefused = 64;  // connections beyond the limit that get an error reply at a time
 constexpr auto kTick = milliseconds(50);
-constexpr auto kLastWords = milliseconds(1000);  // to send the end of aborted requests
+constexpr auto kAbortGrace = milliseconds(1000);  // to send the end of aborted requests
 
 // A connection is a file, and a process may open only 1,024 of them by default.
 void allow_many_files() {
@@ -37,29 +37,29 @@ void allow_many_files() {
 struct Server::State {
   Listener listener;
   Hub hub;
-  boost::asio::posix::stream_descriptor door{hub.loop};
+  boost::asio::posix::stream_descriptor listening{hub.loop};
   boost::asio::steady_timer tick{hub.loop}, pause{hub.loop};
   std::atomic<bool> stopped = false;                               // by stop()
   steady_clock::time_point end = steady_clock::time_point::max();  // then open requests are aborted
 
   explicit State(const ServerOptions& options) : listener(options), hub(options) {}
-  ~State() { door.release(); }  // the listener owns the descriptor
+  ~State() { listening.release(); }  // the listener owns the descriptor
 
   void begin() {
     allow_many_files();
-    door.assign(listener.descriptor());
+    listening.assign(listener.descriptor());
     wait_for_clients();
     watch();
   }
 
   void wait_for_clients() {
-    door.async_wait(door.wait_read, [this](error_code error) {
+    listening.async_wait(listening.wait_read, [this](error_code error) {
       if (error) return;
       bool more = false;
       try {
-        more = let_in();
+        more = accept_clients();
       } catch (const std::exception& problem) {
-        warn("a connection was not taken: {}", problem.what());
+        warn("a connection was not accepted: {}", problem.what());
       }
       if (more) return wait_for_clients();
       pause.expires_after(kTick);
@@ -70,8 +70,8 @@ struct Server::State {
   }
 
   // False: no more for now.
-  bool let_in() {
-    while (hub.connections.size() < hub.options.connections + kTurnedAway) {
+  bool accept_clients() {
+    while (hub.connections.size() < hub.options.connections + kMaxRefused) {
       const Listener::Client client = listener.accept();
       if (client.descriptor < 0)
         return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
@@ -81,8 +81,8 @@ struct Server::State {
       if (hub.connections.size() <= hub.options.connections)
         connection->start();
       else
-        connection->turn_away(error_reply(
-            503, fmt::format("there are {} connections already: come again later", hub.options.connections)));
+        connection->refuse_all(error_reply(
+            503, fmt::format("{} connections are open already: try again later", hub.options.connections)));
     }
     return false;
   }
@@ -94,7 +94,7 @@ struct Server::State {
       end = now + milliseconds(static_cast<std::int64_t>(hub.options.drain_seconds * 1000));
     }
     if (hub.stopping && now >= end && !hub.out_of_time) cut_off();
-    if (hub.stopping && (hub.open == 0 || now >= end + kLastWords)) return hub.loop.stop();
+    if (hub.stopping && (hub.open == 0 || now >= end + kAbortGrace)) return hub.loop.stop();
     tick.expires_after(kTick);
     tick.async_wait([this](error_code error) {
       if (!error) watch();
@@ -102,11 +102,11 @@ struct Server::State {
   }
 
   void cut_off() {
-    warn("what was asked is not answered after {} seconds, and is broken off", hub.options.drain_seconds);
+    warn("requests in flight were not finished after {} seconds: aborting them", hub.options.drain_seconds);
     hub.out_of_time = true;
     std::vector<std::shared_ptr<Connection>> all;  // they end while they are notified
     for (Connection* const each : hub.connections) all.push_back(each->shared_from_this());
-    for (const auto& each : all) each->look();
+    for (const auto& each : all) each->check_time();
   }
 
   // An error of one connection, such as bad_alloc, ends only that connection.

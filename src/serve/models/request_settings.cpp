@@ -103,7 +103,7 @@ class Reader {
     if (given.is_number()) requested_.log_probabilities = body_.integer({"logprobs"}, {}, 0);
     if (given == true) requested_.log_probabilities = body_.integer({"top_logprobs"}, 0, 0);
     if (given != true && body_.integer({"top_logprobs"}, 0, 0) > 0)
-      fail("top_logprobs: expected logprobs true beside it");
+      fail("top_logprobs: expected logprobs: true as well");
   }
 
   void read_texts() {
@@ -121,7 +121,7 @@ class Reader {
     const bool samples = settings_.value("do_sample", own_.samples);
     const bool has_beams = settings_.value("num_beams", own_.beams) > 1;
     if (has_beams && requested_.best_of > n)
-      fail("best_of: expected no num_beams beside it: a beam search has the likeliest texts already");
+      fail("best_of: expected num_beams 1, because a beam search already finds the likeliest texts");
     // Greedy decoding makes one text, which is used for all.
     const bool all_alike = !samples && !has_beams && !settings_.value("return_alternatives", false);
     settings_["num_return_sequences"] = all_alike ? 1 : requested_.best_of;

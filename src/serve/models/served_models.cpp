@@ -121,7 +121,7 @@ void ServedModels::refuse_name(const std::string& name, const std::vector<Model>
                                const std::vector<std::string>& known) const {
   for (const NamedModel& named : not_loaded(loaded))
     if (is_called(named, name))
-      refuse(503, fmt::format("model: {} is not loaded yet: come again later", name));
+      refuse(503, fmt::format("model: {} is not loaded yet: try again later", name));
   const std::string there =
       known.empty() ? "none; models are being loaded" : fmt::format("{}", fmt::join(known, ", "));
   refuse(404, name.empty() ? fmt::format("model: expected one of {}, found none", there)
@@ -167,7 +167,7 @@ ServedModels::Model ServedModels::base(const std::string& name) const {
 // The others do not wait, because they would keep the worker threads that all requests need.
 std::unique_lock<std::mutex> ServedModels::begin_change() {
   std::unique_lock lock(changing_, std::try_to_lock);
-  if (!lock) refuse(429, "another adapter is being loaded or unloaded: come again later");
+  if (!lock) refuse(429, "another adapter is being loaded or unloaded: try again later");
   return lock;
 }
 

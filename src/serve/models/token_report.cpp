@@ -19,8 +19,8 @@ bool is_whole(const std::string& bytes) {
 
 // Numbers that JSON does not have: excluded tokens have the log-probability of OpenAI's API.
 double finite(float log_probability) {
-  constexpr float kLeast = -9999;
-  return std::max(log_probability, kLeast);
+  constexpr float kMin = -9999;
+  return std::max(log_probability, kMin);
 }
 
 }  // namespace

@@ -12,10 +12,10 @@ std::shared_ptr<const void> WaitingRoom::take(const Amount& wanted, const std::f
   const Amount others = waiting();
   const std::size_t prompts = others.prompts + reserved_.prompts, tokens = others.tokens + reserved_.tokens;
   if (prompts > 0 && prompts + wanted.prompts > limit.prompts)
-    refuse(429, fmt::format("{} prompts are waiting already, and at most {} may: come again later", prompts,
+    refuse(429, fmt::format("{} prompts are waiting already, and the limit is {}: try again later", prompts,
                             limit.prompts));
   if (tokens > 0 && tokens + wanted.tokens > limit.tokens)
-    refuse(429, fmt::format("prompts of {} tokens are waiting already, and at most {} may: come again later",
+    refuse(429, fmt::format("prompts of {} tokens are waiting already, and the limit is {}: try again later",
                             tokens, limit.tokens));
   reserved_.prompts += wanted.prompts;
   reserved_.tokens += wanted.tokens;

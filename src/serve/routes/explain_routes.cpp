@@ -51,7 +51,7 @@ ExplainOptions read_explain_options(const Fields& body) {
   attribution.baseline = body.text({"baseline"}, "");
   if (attribution.methods.empty())
     for (const char* needs : {"toward", "instead_of", "places", "baseline"})
-      if (body.has({needs})) fail("{}: expected attribute beside it", needs);
+      if (body.has({needs})) fail("{}: expected attribute as well", needs);
   return options;
 }
 
@@ -83,7 +83,7 @@ class Turn {
   Turn(std::atomic<std::size_t>& open, std::size_t max) : open_(open) {
     if (open_.fetch_add(1) < max) return;
     --open_;
-    refuse(429, fmt::format("{} explanations are made already: come again later", max));
+    refuse(429, fmt::format("{} explanations are in flight already: try again later", max));
   }
   ~Turn() { --open_; }
   Turn(const Turn&) = delete;

@@ -31,7 +31,7 @@ Json type_of(ServedModel& model) {
 
 Json info(const Server& server, const ServedModels& models) {
   const auto all = models.all();
-  if (all.empty()) refuse(503, "no model is loaded yet: come again later");
+  if (all.empty()) refuse(503, "no model is loaded yet: try again later");
   ServedModel& first = *all.front();
   const auto max_tokens = first.judge().max_tokens();
   return {{"model_id", first.name()},

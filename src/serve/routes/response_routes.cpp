@@ -195,7 +195,7 @@ Json object_or_empty(const Fields& body, const char* field) {
   return body.has({field}) ? body.json().at(field) : Json(Json::object());
 }
 
-// OpenAI's newer API has the parts of json_schema beside its type.
+// In OpenAI's newer API the fields of json_schema are on the same level as its type.
 Json response_format(const Json& format) {
   if (format.at("type") != "json_schema") return format;
   Json inner = format;

@@ -66,7 +66,7 @@ Translator find_translator(const ServedModels& models, const Fields& body) {
         each.model = model;
         return each;
       }
-  if (!more.empty()) refuse(503, fmt::format("{}: not loaded yet: come again later", fmt::join(more, ", ")));
+  if (!more.empty()) refuse(503, fmt::format("{}: not loaded yet: try again later", fmt::join(more, ", ")));
   std::vector<std::string> pairs;
   for (const auto& model : all)
     if (const ModelLanguages& its = model->languages(); !its.sources().empty())

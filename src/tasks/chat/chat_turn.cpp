@@ -207,7 +207,7 @@ std::vector<std::string> ChatTurn::set_form(GenerationConfig& config, const Toke
   AnswerRules rules{choice_, parallel_, in_reasoning(prompt)};
   if (config.form) {
     if (config.form->kind != TextForm::Kind::json_schema)
-      fail("tools: expected no regex, grammar or structural_tag beside them: a text has one form");
+      fail("tools: expected no regex, grammar or structural_tag, because an answer has one form");
     if (choice_ == ToolChoice::automatic) rules.content = parse_json(config.form->text, "json_schema");
   }
   config.form = TextForm{TextForm::Kind::structural_tag, answer_structure(format_, callable_, rules).dump()};

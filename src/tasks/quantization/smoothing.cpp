@@ -36,9 +36,10 @@ Tensor factors_of(const Tensor& inputs, const Tensor& weights) {
 std::map<std::string, Tensor> smoothing_factors(const ModelDirectory& directory,
                                                 const std::filesystem::path& file) {
   const std::string source = directory.path().string();
-  if (!directory.adapters().empty()) fail("{}: smoothing is for a model without adapters beside it", source);
+  if (!directory.adapters().empty())
+    fail("{}: smoothing: expected a model without adapters; merge or remove them first", source);
   if (stored_format(directory.config()) != WeightFormat::float32)
-    fail("{}: its weights are stored in fewer bits: expected those that they were made of", source);
+    fail("{}: smoothing: expected the original float weights, found quantized ones", source);
   const Unrecorded inference;
   const PretrainedModel model = PretrainedModel::load(directory, {.packs = false});
   Transformer network = model.network();

@@ -23,7 +23,7 @@ void PromptTexts::begin_with(const std::string& prefix) {
 void PromptTexts::lead_away_from(const std::string& negative) {
   if (negative.empty()) return;
   if (!continues_ || config_.guidance_scale == 1)
-    fail("a negative prompt: it needs a decoder that stands alone, and a guidance_scale other than 1");
+    fail("a negative prompt: expected a decoder-only model, and a guidance_scale other than 1");
   const std::vector<TokenId> ids = tokenizers_.source->encode(negative).ids;
   if (ids.empty())
     fail("a negative prompt: it has no tokens; leave it out to guide by the prompt's last token");

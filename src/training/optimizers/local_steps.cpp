@@ -9,7 +9,8 @@
 
 namespace attend {
 
-Meetings::Meetings(Ranks& ranks, std::span<const Parameter> parameters, const LocalStepOptions& options)
+OuterOptimizer::OuterOptimizer(Ranks& ranks, std::span<const Parameter> parameters,
+                               const LocalStepOptions& options)
     : ranks_(ranks), options_(options) {
   check_range("`outer_rate`", options.rate, 0, 100);
   check_range("`outer_momentum`", options.momentum, 0, 1);
@@ -19,7 +20,7 @@ Meetings::Meetings(Ranks& ranks, std::span<const Parameter> parameters, const Lo
   }
 }
 
-void Meetings::meet() {
+void OuterOptimizer::step() {
   const Unrecorded no_grad;
   // Values in half precision are between 6e-5 and 65504: each tensor is scaled so that no sum can exceed
   // that.
@@ -55,7 +56,7 @@ void Meetings::meet() {
   delete kept;
 }
 
-void Meetings::share_state(const std::map<std::string, Tensor>& state) const {
+void OuterOptimizer::share_state(const std::map<std::string, Tensor>& state) const {
   const Unrecorded no_grad;
   for (const auto& [name, tensor] : state) {
     const Tensor whole = tensor.to(kFloat).contiguous();
@@ -64,13 +65,13 @@ void Meetings::share_state(const std::map<std::string, Tensor>& state) const {
   }
 }
 
-std::map<std::string, Tensor> Meetings::state() const {
+std::map<std::string, Tensor> OuterOptimizer::state() const {
   std::map<std::string, Tensor> all;
   for (const Item& item : items_) all["outer." + item.name] = item.momentum;
   return all;
 }
 
-void Meetings::restore(const std::map<std::string, Tensor>& state) {
+void OuterOptimizer::restore(const std::map<std::string, Tensor>& state) {
   if (ranks_.first()) restore_state(this->state(), state, "outer optimizer");
   std::vector<Tensor> tensors;
   for (const Item& item : items_) tensors.push_back(item.momentum);

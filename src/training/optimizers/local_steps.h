@@ -15,13 +15,13 @@ struct LocalStepOptions {
   double rate = 0.7, momentum = 0.9;
 };
 
-class Meetings {
+class OuterOptimizer {
  public:
   // All processes must have the same weights now. `parameters`: Optimizer::parameters(), in float32.
-  Meetings(Ranks& ranks, std::span<const Parameter> parameters, const LocalStepOptions& options);
+  OuterOptimizer(Ranks& ranks, std::span<const Parameter> parameters, const LocalStepOptions& options);
 
   // The outer step; afterwards all have the same weights.
-  void meet();
+  void step();
   // Every process continues with the mean of their optimizers' states, so that a checkpoint stores only one.
   void share_state(const std::map<std::string, Tensor>& state) const;
 

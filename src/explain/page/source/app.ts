@@ -59,8 +59,8 @@ export class App {
   /** Brings the selection to what there is. */
   private check(): void {
     const s = this.selection;
-    const clamp = (value: number, least: number, most: number): number =>
-      Math.min(most, Math.max(least, Math.round(value)));
+    const clamp = (value: number, min: number, max: number): number =>
+      Math.min(max, Math.max(min, Math.round(value)));
     s.which = this.first.other ? clamp(s.which, 0, 1) : 0;
     s.attention = clamp(s.attention, 0, this.document.attentions.length - 1);
     s.layer = clamp(s.layer, 0, this.attention.layers.length - 1);
@@ -101,7 +101,7 @@ export class App {
   get weights(): Numbers | undefined {
     return this.store.get(this.layer.weights);
   }
-  /** Keys that stand before the text's tokens. */
+  /** Keys before the text's tokens. */
   get before(): number {
     return this.attention.memory > 0 ? 1 : 0;
   }

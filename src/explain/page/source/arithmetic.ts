@@ -53,7 +53,7 @@ export function formRow(n: HeadNumbers, head: number, query: number): Row {
   };
   const q = (head * n.queries + query) * size;
   const at = (head * n.queries + query) * keys;
-  let most = -Infinity;
+  let max = -Infinity;
   for (let j = 0; j < keys; ++j) {
     const k = (head * keys + j) * size;
     let product = 0;
@@ -66,24 +66,24 @@ export function formRow(n: HeadNumbers, head: number, query: number): Row {
     });
     row.product[j] = product;
     row.score[j] = score;
-    if (n.copies.at(query * keys + j) > 0) most = Math.max(most, score);
+    if (n.copies.at(query * keys + j) > 0) max = Math.max(max, score);
   }
   let sum = 0;
   for (let j = 0; j < keys; ++j) {
     // If everything is hidden, the originals see everything equally.
     const copies = n.copies.at(query * keys + j);
-    const weight = most === -Infinity ? 1 : copies > 0 ? Math.exp((row.score[j] as number) - most) : 0;
+    const weight = max === -Infinity ? 1 : copies > 0 ? Math.exp((row.score[j] as number) - max) : 0;
     row.weight[j] = weight;
-    sum += weight * (most === -Infinity ? 1 : copies);
+    sum += weight * (max === -Infinity ? 1 : copies);
   }
   for (let j = 0; j < keys; ++j) row.weight[j] = (row.weight[j] as number) / sum;
   return row;
 }
 
 /** The largest difference between the weights of a head as this page forms them and as the model has them. */
-export function largestDifference(n: HeadNumbers, weights: Numbers, head: number, most = 64): number {
+export function largestDifference(n: HeadNumbers, weights: Numbers, head: number, max = 64): number {
   let largest = 0;
-  const step = Math.max(1, Math.floor(n.queries / most));
+  const step = Math.max(1, Math.floor(n.queries / max));
   for (let i = 0; i < n.queries; i += step) {
     const row = formRow(n, head, i);
     for (let j = 0; j < n.keys; ++j)

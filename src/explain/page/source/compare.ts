@@ -54,10 +54,10 @@ export class CompareView implements ViewPart {
     this.element.replaceChildren(...parts);
   }
 
-  private cell(value: number, most: number, text: string, words: string, onClick?: () => void): HTMLElement {
+  private cell(value: number, max: number, text: string, words: string, onClick?: () => void): HTMLElement {
     const inner = make("button", { type: "button" }, text);
     const cell = make("td", { title: words }, inner);
-    cell.style.setProperty("--share", String(most > 0 ? value / most : 0));
+    cell.style.setProperty("--share", String(max > 0 ? value / max : 0));
     cell.dataset["value"] = String(value);
     inner.addEventListener("click", () => (onClick ? onClick() : this.app.say(words)));
     return cell;
@@ -72,7 +72,7 @@ export class CompareView implements ViewPart {
     const first = Math.max(0, Math.min(chosen - columns / 2, side.tokens.length - columns));
     const end = Math.min(side.tokens.length, first + columns);
     const distances = hidden.map((pair) => pair && Array.from({ length: end - first }, (_, i) => distance(pair, first + i)));
-    const most = Math.max(1e-9, ...distances.flatMap((row) => row ?? []));
+    const max = Math.max(1e-9, ...distances.flatMap((row) => row ?? []));
     const table = make("table", { class: "lens" });
     const head = make("tr", {}, make("th"));
     for (let place = first; place < end; ++place) {
@@ -86,7 +86,7 @@ export class CompareView implements ViewPart {
       const row = make("tr", {}, make("th", {}, name));
       const values = distances[layer];
       if (!values) row.append(make("td", {}, "not on this page, or of another size"));
-      values?.forEach((value, i) => row.append(this.cell(value, most, number(value), `${quoted(side, first + i)} after ${name}: 1 − cosine = ${number(value)}.`)));
+      values?.forEach((value, i) => row.append(this.cell(value, max, number(value), `${quoted(side, first + i)} after ${name}: 1 − cosine = ${number(value)}.`)));
       table.append(row);
     }
     return table;
@@ -95,7 +95,7 @@ export class CompareView implements ViewPart {
   private heads(weights: ([Numbers, Numbers] | null)[], numbers: number[]): HTMLElement {
     const { app } = this;
     const moved = weights.map((pair) => pair && Array.from({ length: pair[0].shape[0] as number }, (_, head) => movedMass(pair, head)));
-    const most = Math.max(1e-9, ...moved.flatMap((row) => row ?? []));
+    const max = Math.max(1e-9, ...moved.flatMap((row) => row ?? []));
     const table = make("table", { class: "lens" });
     const count = moved.find((row) => row)?.length ?? 0;
     table.append(make("tr", {}, make("th"), ...Array.from({ length: count }, (_, head) => make("th", {}, `head ${head + 1}`))));
@@ -103,7 +103,7 @@ export class CompareView implements ViewPart {
       const line = make("tr", {}, make("th", {}, `layer ${(numbers[layer] as number) + 1}`));
       if (!row) line.append(make("td", {}, "of another size"));
       row?.forEach((value, head) =>
-        line.append(this.cell(value, most, percent(value), `layer ${(numbers[layer] as number) + 1}, head ${head + 1}: ${percent(value)} of its attention is elsewhere`, () => app.select({ layer, heads: [head], view: "heads" }))),
+        line.append(this.cell(value, max, percent(value), `layer ${(numbers[layer] as number) + 1}, head ${head + 1}: ${percent(value)} of its attention is elsewhere`, () => app.select({ layer, heads: [head], view: "heads" }))),
       );
       table.append(line);
     });

@@ -1,7 +1,7 @@
 // The row of controls above the views: which part of the attentions is shown.
 import type { App } from "./app";
 import { headColor, headDash } from "./colors";
-import { mostLinesOf } from "./model";
+import { maxLinesOf } from "./model";
 import { button, checkbox, choice, make, slider } from "./dom";
 
 const kinds: Record<string, string> = {
@@ -89,16 +89,16 @@ export class Controls {
     }
     if (selection.view === "heads") {
       parts.push(
-        slider("Lines: share of each row", { least: 10, most: 100, step: 5 }, selection.share, (value) => `${value} %`, (share) =>
+        slider("Lines: share of each row", { min: 10, max: 100, step: 5 }, selection.share, (value) => `${value} %`, (share) =>
           app.select({ share }),
         ),
-        slider("Size of a row", { least: 0, most: 40, step: 1 }, selection.zoom, (value) => (value ? `${value}` : "fits"), (zoom) =>
+        slider("Size of a row", { min: 0, max: 40, step: 1 }, selection.zoom, (value) => (value ? `${value}` : "fits"), (zoom) =>
           app.select({ zoom }),
         ),
       );
     }
     const longest = Math.max(app.tokensOf("query"), app.tokensOf("key"));
-    if (selection.view === "model" && longest <= mostLinesOf)
+    if (selection.view === "model" && longest <= maxLinesOf)
       parts.push(
         choice("Drawn as", [["lines", "lines"], ["squares", "squares"]], selection.form, (form) =>
           app.select({ form: form as typeof selection.form }),

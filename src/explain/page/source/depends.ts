@@ -135,7 +135,7 @@ export class DependsView implements ViewPart {
       make(
         "p",
         { class: "faint" },
-        "Below each method stands a test of it: tokens are taken away, those first that it holds for most important. If it is right, the result falls early (comprehensiveness), and hardly falls with them alone (sufficiency). Both are means over the first 1, 5, 10, 20 and 50 % (DeYoung et al. 2020). Dashed, and in brackets: tokens in random order.",
+        "Below each method is a test of it: tokens are taken away, the most important ones (by this method) first. If it is right, the result falls early (comprehensiveness), and hardly falls with them alone (sufficiency). Both are means over the first 1, 5, 10, 20 and 50 % (DeYoung et al. 2020). Dashed, and in brackets: tokens in random order.",
       ),
     );
   }
@@ -158,10 +158,10 @@ export class DependsView implements ViewPart {
     const about = methods[method.method] ?? { title: method.method, words: "", signed: true };
     const card = make("article", { class: "card" }, make("h3", {}, about.title), make("p", { class: "faint" }, about.words));
     const pieces = method.sides.map(({ side, scores }) => ({ side: app.document.sides[side] as Side, pieces: this.pieces(app.document.sides[side] as Side, scores) }));
-    const most = Math.max(1e-30, ...pieces.flatMap(({ side, pieces }) => pieces.filter((piece) => !side.picture || !piece.special).map(({ score }) => Math.abs(score))));
+    const max = Math.max(1e-30, ...pieces.flatMap(({ side, pieces }) => pieces.filter((piece) => !side.picture || !piece.special).map(({ score }) => Math.abs(score))));
     for (const { side, pieces: its } of pieces) {
       if (pieces.length > 1) card.append(make("p", { class: "faint" }, side.name));
-      card.append(side.picture ? this.picture(side, its, most) : this.text(its, most, about.signed, result));
+      card.append(side.picture ? this.picture(side, its, max) : this.text(its, max, about.signed, result));
     }
     card.append(...this.trust(result, method));
     return card;
@@ -192,13 +192,13 @@ export class DependsView implements ViewPart {
     return pieces.map((piece, i) => ({ ...piece, score: totals.get(units[i] ?? -1) ?? piece.score }));
   }
 
-  private text(pieces: Piece[], most: number, signed: boolean, result: AttributedResult): HTMLElement {
+  private text(pieces: Piece[], max: number, signed: boolean, result: AttributedResult): HTMLElement {
     const line = make("p", { class: "pieces" });
     for (const piece of pieces) {
       const text = visible(piece.text.trim()) || "␣";
-      const words = `“${text}”: ${number(piece.score)}${signed ? (piece.score < 0 ? `, against ${name(result.toward)}` : piece.score > 0 ? `, for ${name(result.toward)}` : "") : `, ${percent(Math.abs(piece.score) / most)} of the largest`}.`;
+      const words = `“${text}”: ${number(piece.score)}${signed ? (piece.score < 0 ? `, against ${name(result.toward)}` : piece.score > 0 ? `, for ${name(result.toward)}` : "") : `, ${percent(Math.abs(piece.score) / max)} of the largest`}.`;
       const box = make("span", { class: piece.special ? "piece special" : "piece", title: words, tabindex: "0", "data-score": String(piece.score) }, make("bdi", {}, text));
-      this.color(box, piece.score / most);
+      this.color(box, piece.score / max);
       const tell = (): void => this.app.say(words);
       box.addEventListener("pointerenter", tell);
       box.addEventListener("focus", tell);
@@ -208,7 +208,7 @@ export class DependsView implements ViewPart {
   }
 
   /** The picture in grey, under its patches' colours. */
-  private picture(side: Side, pieces: Piece[], most: number): HTMLElement {
+  private picture(side: Side, pieces: Piece[], max: number): HTMLElement {
     const { app } = this;
     const picture = side.picture!;
     const pixels = app.store.get(picture.pixels);
@@ -228,7 +228,7 @@ export class DependsView implements ViewPart {
     const w = canvas.width / picture.columns;
     const h = canvas.height / picture.rows;
     pieces.slice(1).forEach(({ score }, i) => {
-      context.globalAlpha = 0.75 * Math.min(1, Math.abs(score) / most);
+      context.globalAlpha = 0.75 * Math.min(1, Math.abs(score) / max);
       context.fillStyle = score < 0 ? app.colors.negative : app.colors.positive;
       const [x, y] = [Math.floor((i % picture.columns) * w), Math.floor(Math.floor(i / picture.columns) * h)];
       context.fillRect(x, y, Math.ceil(w), Math.ceil(h));

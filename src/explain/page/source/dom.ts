@@ -33,7 +33,7 @@ export function choice(
 /** A labelled slider that shows its value. */
 export function slider(
   label: string,
-  range: { least: number; most: number; step: number },
+  range: { min: number; max: number; step: number },
   value: number,
   shown: (value: number) => string,
   onInput: (value: number) => void,
@@ -41,8 +41,8 @@ export function slider(
   const input = make("input", {
     type: "range",
     name: label,
-    min: String(range.least),
-    max: String(range.most),
+    min: String(range.min),
+    max: String(range.max),
     step: String(range.step),
   });
   input.value = String(value);

@@ -8,7 +8,7 @@ import { shown } from "./tokens";
 import type { Numbers } from "./numbers";
 
 const levels = 512; // levels by which weights are sorted
-const mostLines = 4000; // in one picture
+const maxLines = 4000; // in one picture
 const movingLines = 600; // a coarse picture while scrolling, to be fast; also for one token
 const manyLines = 2000; // of a token; above this, drawing is coarse while the pointer moves between tokens
 const rest = 250; // milliseconds until all are drawn
@@ -21,17 +21,17 @@ interface RowFacts {
 }
 
 /** Where in an ascending list the first number stands that is not below this one. */
-function firstAtLeast(sorted: Uint32Array, least: number): number {
+function firstAtLeast(sorted: Uint32Array, min: number): number {
   let [from, to] = [0, sorted.length];
   while (from < to) {
     const middle = (from + to) >> 1;
-    if ((sorted[middle] as number) < least) from = middle + 1;
+    if ((sorted[middle] as number) < min) from = middle + 1;
     else to = middle;
   }
   return from;
 }
 
-const mostKept = 3e7; // keys of such rows
+const maxKept = 3e7; // keys of such rows
 
 export class HeadsView implements ViewPart {
   readonly element = make("section", { class: "heads-view" });
@@ -115,7 +115,7 @@ export class HeadsView implements ViewPart {
     const key = `${selection.which} ${selection.attention} ${selection.layer} ${selection.share} ${selection.filter} ${selection.special}`;
     let facts = this.rows.get(key);
     if (!facts) {
-      if (this.rows.size > 50 || this.kept > mostKept) {
+      if (this.rows.size > 50 || this.kept > maxKept) {
         this.rows.clear();
         this.kept = 0;
       }
@@ -146,11 +146,11 @@ export class HeadsView implements ViewPart {
     }
     let [sum, step] = [0, levels + 1];
     while (step > 0 && sum < (total * selection.share) / 100 - 1e-9) sum += mass[--step] as number;
-    const least = (step * largest) / levels;
+    const min = (step * largest) / levels;
     let count = 0;
-    for (let j = 0; j < keys; ++j) if ((buffer[j] as number) > 0 && (buffer[j] as number) >= least) ++count;
+    for (let j = 0; j < keys; ++j) if ((buffer[j] as number) > 0 && (buffer[j] as number) >= min) ++count;
     const chosen = new Uint32Array(count);
-    for (let j = 0, i = 0; j < keys; ++j) if ((buffer[j] as number) > 0 && (buffer[j] as number) >= least) chosen[i++] = j;
+    for (let j = 0, i = 0; j < keys; ++j) if ((buffer[j] as number) > 0 && (buffer[j] as number) >= min) chosen[i++] = j;
     this.kept += chosen.length;
     return (facts[query + head * this.queries] = {
       keys: chosen,
@@ -163,10 +163,10 @@ export class HeadsView implements ViewPart {
     const { app } = this;
     const queries = (this.queries = app.tokensOf("query"));
     const keys = app.tokensOf("key");
-    const most = Math.max(240, Math.min(innerHeight * 0.72, 1100));
+    const maxHeight = Math.max(240, Math.min(innerHeight * 0.72, 1100));
     const longest = Math.max(queries, keys);
-    this.rowHeight = app.selection.zoom || Math.min(28, Math.max(14, (most - 12) / longest));
-    const context = this.sheet.begin(longest * this.rowHeight + 12, most);
+    this.rowHeight = app.selection.zoom || Math.min(28, Math.max(14, (maxHeight - 12) / longest));
+    const context = this.sheet.begin(longest * this.rowHeight + 12, maxHeight);
     const weights = app.weights;
     this.labels(context, queries, keys);
     if (!weights) return;
@@ -258,7 +258,7 @@ export class HeadsView implements ViewPart {
       }
     all.sort();
     const reference = Math.max(0.05, all.at(-1) ?? 0);
-    const least = Math.max(0.002, all.at(-1 - movingLines) ?? 0);
+    const min = Math.max(0.002, all.at(-1 - movingLines) ?? 0);
     const ratio = this.beginLines(coarse);
     for (let slot = 0; slot < heads.length; ++slot) {
       const head = heads[slot] as number;
@@ -279,7 +279,7 @@ export class HeadsView implements ViewPart {
           const x = from ? right + left - (heads.length - slot) * box - 4 : slot * box + 4;
           context.fillRect(x, y - this.rowHeight * 0.4, Math.max(1, box - 1), this.rowHeight * 0.8);
         }
-        if (weight < least) continue;
+        if (weight < min) continue;
         const ends = from ? [this.y(focus.token), y] : [y, this.y(focus.token)];
         for (let thick = 0; thick < (coarse ? 1 : 1 + strength); ++thick)
           this.lines.add((ends[0] as number) * ratio + thick, (ends[1] as number) * ratio + thick, 0.05 + 0.9 * strength, rgb(color), dash);
@@ -314,7 +314,7 @@ export class HeadsView implements ViewPart {
   }
 
   private allLines(context: CanvasRenderingContext2D, weights: Numbers, queries: number, keys: number, moving: boolean): void {
-    const most = moving ? movingLines : mostLines;
+    const max = moving ? movingLines : maxLines;
     const { app } = this;
     const heads = this.heads;
     const [first, end] = this.inSight(queries);
@@ -344,10 +344,10 @@ export class HeadsView implements ViewPart {
     const wanted = counts.reduce((sum, count) => sum + count, 0);
     let lines = 0;
     let lowest = levels;
-    while (lowest > 0 && lines + (counts[lowest - 1] as number) <= most) lines += counts[--lowest] as number;
+    while (lowest > 0 && lines + (counts[lowest - 1] as number) <= max) lines += counts[--lowest] as number;
     // Every n-th of the next ones, which have similar weights.
     const next = lowest > 0 ? (counts[lowest - 1] as number) : 0;
-    const stride = next > 0 ? Math.ceil(next / Math.max(1, most - lines)) : 1;
+    const stride = next > 0 ? Math.ceil(next / Math.max(1, max - lines)) : 1;
     let passed = 0;
 
     const ratio = this.beginLines(moving);
@@ -377,7 +377,7 @@ export class HeadsView implements ViewPart {
     this.paintLines(context);
     const part = end - first < queries ? ` of the ${end - first} tokens in sight` : "";
     const away = endKey - firstKey < keys && inside + outside > 0 ? ` ${percent(outside / (inside + outside))} of what they show goes to tokens out of sight: scroll, or point at one.` : "";
-    const strongest = reference < 0.5 ? ` The strongest is ${percent(reference)}; the others are drawn beside it.` : "";
+    const strongest = reference < 0.5 ? ` The strongest is ${percent(reference)}; the others are drawn next to it.` : "";
     this.note.textContent =
       (lines < wanted
         ? `The strongest ${lines.toLocaleString("en")} of ${wanted.toLocaleString("en")} lines${part}.`

@@ -9,7 +9,7 @@ import type { Numbers } from "./numbers";
 
 const gutter = 56; // for the names of layers
 const header = 20;
-export const mostLinesOf = 64; // tokens whose lines are distinct in a small picture
+export const maxLinesOf = 64; // tokens whose lines are distinct in a small picture
 
 export class ModelView implements ViewPart {
   readonly element = make("section", { class: "model-view" });
@@ -117,7 +117,7 @@ export class ModelView implements ViewPart {
     context.globalAlpha = 0.07;
     context.fillRect(0, 0, size, size);
     const at = head * queries * keys;
-    if (selection.form === "lines" && Math.max(queries, keys) <= mostLinesOf) {
+    if (selection.form === "lines" && Math.max(queries, keys) <= maxLinesOf) {
       const longest = Math.max(queries, keys);
       for (let i = 0; i < queries; ++i)
         for (let j = 0; j < keys; ++j) {
@@ -163,11 +163,11 @@ export class ModelView implements ViewPart {
     }
     context.globalAlpha = 1;
     // In long texts no weight is large, so darkness is relative to the largest.
-    const most = largest.reduce((sum, weight) => Math.max(sum, weight), 1e-9);
+    const max = largest.reduce((sum, weight) => Math.max(sum, weight), 1e-9);
     const image = context.createImageData(columns, rows);
     const color = context.fillStyle as string;
     const [r, g, b] = [1, 3, 5].map((start) => parseInt(color.slice(start, start + 2), 16)) as [number, number, number];
-    largest.forEach((weight, pixel) => image.data.set([r, g, b, Math.round(255 * Math.sqrt(weight / most))], pixel * 4));
+    largest.forEach((weight, pixel) => image.data.set([r, g, b, Math.round(255 * Math.sqrt(weight / max))], pixel * 4));
     const small = make("canvas");
     small.width = columns;
     small.height = rows;

@@ -142,7 +142,7 @@ export class NeuronView implements ViewPart {
     const end = Math.min(this.rows.length, first + Math.ceil((this.sheet.height - header) / rowHeight) + 1);
     const typical = [typicalSize(n.key, this.head, n), typicalSize(n.query, this.head, n), typicalSize(n.value, this.head, n)] as const;
     // In long texts no weight is large, so the strength of values and the length of bars are relative to the largest.
-    const largest = row.weight.reduce((most, weight) => Math.max(most, weight), 1e-9);
+    const largest = row.weight.reduce((max, weight) => Math.max(max, weight), 1e-9);
     const full = largest < 0.2 ? largest : 1;
     for (let line = first; line < end; ++line) {
       const key = this.rows[line] as number;
@@ -253,7 +253,7 @@ export class NeuronView implements ViewPart {
     this.difference.dataset["difference"] = String(largest);
     const over = this.over;
     if (!over || over.key >= n.keys) {
-      const best = this.rows.reduce((most, key) => ((row.weight[key] as number) > (row.weight[most] as number) ? key : most), this.rows[0] ?? 0);
+      const best = this.rows.reduce((strongest, key) => ((row.weight[key] as number) > (row.weight[strongest] as number) ? key : strongest), this.rows[0] ?? 0);
       app.say(
         `${app.nameOf("query", query)} in layer ${app.layer.number + 1}, head ${this.head + 1}: most to ` +
           `${app.nameOf("key", best)}, ${percent(row.weight[best] as number)}. Point at any number.`,

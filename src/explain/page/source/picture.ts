@@ -108,13 +108,13 @@ export class PictureView implements ViewPart {
     canvas.height = Math.round(width * shape * ratio);
     const context = canvas.getContext("2d") as CanvasRenderingContext2D;
     context.drawImage(this.picture as HTMLCanvasElement, 0, 0, canvas.width, canvas.height);
-    const most = Math.max(...weights.slice(1)) || 1;
+    const max = Math.max(...weights.slice(1)) || 1;
     const w = canvas.width / picture.columns;
     const h = canvas.height / picture.rows;
     for (let row = 0; row < picture.rows; ++row)
       for (let column = 0; column < picture.columns; ++column) {
         const weight = weights[1 + row * picture.columns + column] as number;
-        context.fillStyle = `rgba(10, 12, 16, ${(0.86 * (1 - weight / most)).toFixed(3)})`;
+        context.fillStyle = `rgba(10, 12, 16, ${(0.86 * (1 - weight / max)).toFixed(3)})`;
         const [x, y] = [Math.floor(column * w), Math.floor(row * h)];
         context.fillRect(x, y, Math.floor((column + 1) * w) - x, Math.floor((row + 1) * h) - y);
       }

@@ -48,8 +48,8 @@ export class Sheet {
   }
 
   /** Makes the canvas as large as what is in sight of a sheet of this height; gives its context, cleared. */
-  begin(contentHeight: number, mostHeight: number): CanvasRenderingContext2D {
-    const height = Math.max(40, Math.min(contentHeight, mostHeight));
+  begin(contentHeight: number, maxHeight: number): CanvasRenderingContext2D {
+    const height = Math.max(40, Math.min(contentHeight, maxHeight));
     this.element.style.height = `${height}px`;
     this.spacer.style.height = `${Math.max(0, contentHeight - height)}px`;
     const width = Math.max(50, this.element.clientWidth);

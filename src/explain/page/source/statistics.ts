@@ -69,7 +69,7 @@ export class StatisticsView implements ViewPart {
     const column = used.findIndex(({ name }) => name === this.sort.field);
     if (column >= 0) rows.sort((a, b) => ((a.values[column] as number) - (b.values[column] as number)) * (this.sort.down ? -1 : 1));
     else if (this.sort.down) rows.reverse();
-    const most = used.map((_, i) => Math.max(1e-9, ...rows.map((row) => Math.abs(row.values[i] as number))));
+    const max = used.map((_, i) => Math.max(1e-9, ...rows.map((row) => Math.abs(row.values[i] as number))));
     const header = (field: string, title: string, words: string): HTMLElement => {
       const mine = this.sort.field === field;
       const cell = make("th", { "aria-sort": mine ? (this.sort.down ? "descending" : "ascending") : "none" });
@@ -90,7 +90,7 @@ export class StatisticsView implements ViewPart {
       row.values.forEach((value, i) => {
         const { shown, words } = used[i] as Column;
         const cell = make("td", { title: `${name}: ${words.toLowerCase()}: ${number(value)}`, "data-value": String(value) }, shown(value));
-        cell.style.setProperty("--share", String(Math.abs(value) / (most[i] as number)));
+        cell.style.setProperty("--share", String(Math.abs(value) / (max[i] as number)));
         line.append(cell);
       });
       if (selection.layer === row.layer && selection.heads.length === 1 && selection.heads[0] === row.head) line.className = "chosen";

@@ -193,9 +193,9 @@ export class StepsView implements ViewPart {
     return make(
       "div",
       { class: "controls" },
-      slider("Temperature", { least: 0.05, most: 3, step: 0.05 }, selection.temperature, (value) => value.toFixed(2), (temperature) => app.select({ temperature })),
-      slider("Top k", { least: 0, most: 50, step: 1 }, selection.topK, (value) => (value ? String(value) : "all"), (topK) => app.select({ topK })),
-      slider("Top p", { least: 0.05, most: 1, step: 0.05 }, selection.topP, (value) => (value < 1 ? value.toFixed(2) : "all"), (topP) => app.select({ topP })),
+      slider("Temperature", { min: 0.05, max: 3, step: 0.05 }, selection.temperature, (value) => value.toFixed(2), (temperature) => app.select({ temperature })),
+      slider("Top k", { min: 0, max: 50, step: 1 }, selection.topK, (value) => (value ? String(value) : "all"), (topK) => app.select({ topK })),
+      slider("Top p", { min: 0.05, max: 1, step: 0.05 }, selection.topP, (value) => (value < 1 ? value.toFixed(2) : "all"), (topP) => app.select({ topP })),
     );
   }
 
@@ -230,12 +230,12 @@ export class StepsView implements ViewPart {
 
   private labels(): HTMLElement {
     const labels = this.app.document.labels ?? [];
-    const most = Math.max(...labels.map(({ logit }) => logit));
-    const sum = labels.reduce((all, { logit }) => all + Math.exp(logit - most), 0);
+    const max = Math.max(...labels.map(({ logit }) => logit));
+    const sum = labels.reduce((all, { logit }) => all + Math.exp(logit - max), 0);
     const sorted = [...labels].sort((a, b) => b.logit - a.logit).slice(0, listed);
     const list = make("div", { class: "bars" });
     for (const { label, logit } of sorted) {
-      const probability = Math.exp(logit - most) / sum;
+      const probability = Math.exp(logit - max) / sum;
       const bar = make("span", { class: "bar" });
       bar.style.setProperty("--share", String(probability));
       list.append(make("div", { class: "row" }, make("bdi", {}, visible(label)), bar, this.touchable(percent(probability), `The score ${number(logit)}: exp of it, divided by the sum over all labels.`)));

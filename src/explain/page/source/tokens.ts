@@ -3,7 +3,7 @@ import type { Side, Token } from "./explanation";
 
 const names: Record<string, string> = { "\n": "⏎", "\t": "⇥", "\r": "␍", " ": "␣", "\u00a0": "␣" };
 
-/** Text in which nothing is invisible and nothing turns the direction of what stands beside it. */
+/** Text in which nothing is invisible and nothing turns the direction of the text next to it. */
 export function visible(text: string): string {
   const joined = /[\p{L}\p{Extended_Pictographic}\p{Regional_Indicator}]/u.test(text);
   return [...text]
