@@ -54,9 +54,9 @@ void LargeMemory::give_back(std::byte* begin, std::size_t bytes) {
     size += next->second;
     remove_free(next);
   }
-  const auto behind = free_.lower_bound(begin);
-  if (behind != free_.begin()) {
-    const auto before = std::prev(behind);
+  const auto after = free_.lower_bound(begin);
+  if (after != free_.begin()) {
+    const auto before = std::prev(after);
     if (before->first + before->second == begin) {
       begin = before->first;
       size += before->second;

@@ -59,9 +59,9 @@ constexpr std::pair<char32_t, char32_t> assigned_since[] = {
     {0x2B739, 0x2B739}, {0x31350, 0x323AF}};
 
 bool is_assigned_since(char32_t c) {
-  const auto behind = std::upper_bound(std::begin(assigned_since), std::end(assigned_since), c,
-                                       [](char32_t value, const auto& range) { return value < range.first; });
-  return behind != std::begin(assigned_since) && c <= std::prev(behind)->second;
+  const auto next = std::upper_bound(std::begin(assigned_since), std::end(assigned_since), c,
+                                     [](char32_t value, const auto& range) { return value < range.first; });
+  return next != std::begin(assigned_since) && c <= std::prev(next)->second;
 }
 
 }  // namespace

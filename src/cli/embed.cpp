@@ -137,8 +137,8 @@ struct SearchFlags {
     app.add_flag(
         "--index,!--no-index", [this](std::int64_t count) { index = count > 0; },
         "Build an index of the vectors of --output or --search, so that a search compares with few of them; "
-        "or search without it. Default: --output builds one above a million vectors, --search uses one if "
-        "it is there");
+        "or search without it. Default: --output builds one above a million vectors, --search uses an "
+        "existing one");
   }
 
   void run(Embedder& embedder, GivenTexts& texts, EmbedOptions options, const AdapterOf& adapters, bool json,
@@ -146,7 +146,7 @@ struct SearchFlags {
     const SearchOptions how{top, similarity.value_or(embedder.similarity()), json};
     std::optional<StoredVectors> stored;
     if (holds_vectors(file)) {
-      if (document_prompt) fail("--document-prompt: {} has vectors, which are not made again", file);
+      if (document_prompt) fail("--document-prompt: {} contains vectors already", file);
       stored.emplace(open_vectors(file, index, how.similarity));
       stored->check(embedder, options);
     } else if (index) {

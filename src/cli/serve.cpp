@@ -41,7 +41,7 @@ bool converses(const std::shared_ptr<serve::ServedModel>& model) {
   return model->queue() != nullptr && model->queue()->no_conversations().empty();
 }
 
-// Answers while the models are loaded: each of them as soon as it is there.
+// The server answers while models are loading: requests for a model as soon as it is loaded.
 void run_and_load(serve::Server& server, serve::ServedModels& models, const QueueOptions& options) {
   std::exception_ptr problem;
   std::thread loader([&] {
@@ -49,7 +49,7 @@ void run_and_load(serve::Server& server, serve::ServedModels& models, const Queu
       models.load();
       if (!models.loading().empty()) return;  // interrupted
       if (!options.chat_template.empty() && !std::ranges::any_of(models.all(), converses))
-        fail("--template: expected a decoder, which can have conversations, found none");
+        fail("--template: expected a decoder model, found none");
       inform("listening on {}", server.address());
     } catch (...) {
       problem = std::current_exception();
@@ -78,29 +78,29 @@ struct ServeArguments {
 
 void add_connection_options(CLI::App& app, ServeArguments& given) {
   serve::ServerOptions& server = given.server;
-  app.add_option("--host", server.host, "The address to listen on; 0.0.0.0: all of this machine's");
-  app.add_option("--port", server.port, "The port; 0: any that is free")->check(CLI::Range(0, 65535));
-  app.add_option("--socket", server.socket, "A Unix socket, in place of address and port: the file to make");
-  app.add_option("--tls-certificate", server.certificate,
-                 "Speak TLS: a PEM file with the certificate and those that vouch for it");
-  app.add_option("--tls-key", server.private_key, "The PEM file with its private key");
-  app.add_option(
-      "--key", given.key,
-      "What requests have to show (Authorization: Bearer KEY); else what ATTEND_KEY says, if it is set");
-  app.add_option("--key-file", given.key_file, "A file with such keys, one a line; each of them will do");
+  app.add_option("--host", server.host, "Address to listen on; 0.0.0.0: all addresses of this machine");
+  app.add_option("--port", server.port, "Port; 0: any free port")->check(CLI::Range(0, 65535));
+  app.add_option("--socket", server.socket,
+                 "Path of a Unix socket to create and listen on, instead of an address and a port");
+  app.add_option("--tls-certificate", server.certificate, "Use TLS: a PEM file with the certificate chain");
+  app.add_option("--tls-key", server.private_key, "With --tls-certificate: a PEM file with the private key");
+  app.add_option("--key", given.key,
+                 "API key that requests must send (Authorization: Bearer KEY); default: the variable "
+                 "ATTEND_KEY, if set");
+  app.add_option("--key-file", given.key_file, "A file with API keys, one per line; any of them is accepted");
   app.add_option("--cors", server.origins,
-                 "Pages that may ask from a browser, such as https://example.org; '*': all of them")
+                 "Origins whose web pages may send requests (CORS), such as https://example.org; '*': all")
       ->allow_extra_args(false);
   app.add_option("--drain-seconds", server.drain_seconds,
-                 "How long after SIGTERM or Ctrl-C what was asked is still answered")
+                 "Seconds after SIGTERM or Ctrl-C in which requests in flight may finish")
       ->check(CLI::Range(0.0, 86400.0));
   app.add_option_function<std::string>(
          "--log-format", [&given](const std::string& format) { given.logs_as_json = format == "json"; },
-         "json: a line of JSON for each request and each remark; else remarks alone, as text")
+         "json: one JSON object per request and message; text: messages only")
       ->check(CLI::IsMember({"text", "json"}));
 }
 
-// Everything has a limit.
+// Every resource has a limit.
 void add_bounds(CLI::App& app, ServeArguments& given) {
   serve::ServerOptions& server = given.server;
   const auto size = [&](const char* name, std::size_t& value, const char* help) {
@@ -109,66 +109,69 @@ void add_bounds(CLI::App& app, ServeArguments& given) {
   const auto seconds = [&](const char* name, double& value, const char* help) {
     app.add_option(name, value, help)->check(CLI::Range(0.1, 86400.0));
   };
-  app.add_option("--max-connections", server.connections, "Connections at a time; more get 503")
+  app.add_option("--max-connections", server.connections, "Max connections at a time; more get status 503")
       ->check(CLI::Range(1, 1000000));
-  app.add_option("--max-requests", server.requests,
-                 "Requests at a time that are worked on or wait; more get 429")
+  app.add_option("--max-requests", server.requests, "Max requests in flight or waiting; more get status 429")
       ->check(positive());
-  app.add_option("--max-waiting", given.texts.waiting, "Prompts that may wait for each model; more get 429")
+  app.add_option("--max-waiting", given.texts.waiting,
+                 "Max prompts that wait for a model; more get status 429")
       ->check(positive());
-  app.add_option("--max-waiting-tokens", given.texts.waiting_tokens, "Tokens of these prompts; more get 429")
+  app.add_option("--max-waiting-tokens", given.texts.waiting_tokens,
+                 "Max tokens of the prompts that wait for a model; more get status 429")
       ->check(positive());
   app.add_option("--max-queue-seconds", given.queue.max_queue_seconds,
-                 "How long a prompt may wait for a model; then it gets 503; 0: no limit")
+                 "Seconds that a prompt may wait for a model; then it gets status 503; 0: no limit")
       ->check(CLI::Range(0.0, 86400.0));
-  app.add_option("--max-inputs", server.inputs, "Texts of a request, such as those to embed")
+  app.add_option("--max-inputs", server.inputs, "Max texts in a request, such as texts to embed")
       ->check(positive());
   app.add_option("--max-prompt-tokens", given.queue.max_prompt_tokens,
-                 "Tokens of a prompt; otherwise as many as the model reads")
+                 "Max tokens of a prompt; default: the model's maximum")
       ->check(positive());
   app.add_option("--max-new-tokens", given.texts.new_tokens,
-                 "New tokens of a request, times its beams or texts and its prompts")
+                 "Max new tokens of a request, times its beams or texts, times its prompts")
       ->check(positive());
-  app.add_option("--max-explained-tokens", given.explanations.tokens, "Tokens of a text to explain")
+  app.add_option("--max-explained-tokens", given.explanations.tokens, "Max tokens of a text to explain")
       ->check(positive());
-  app.add_option("--worker-threads", server.threads, "Threads that read requests, embed and classify")
+  app.add_option("--worker-threads", server.threads,
+                 "Number of threads that parse requests, embed and classify")
       ->check(CLI::Range(1, 1024));
-  size("--max-header", server.largest_header, "The largest head of a request, such as 32KB");
-  size("--max-body", server.largest_body, "The largest body of a request, such as 64MB");
-  size("--max-bodies", server.all_bodies, "The bodies of all requests together; beyond them 503");
-  seconds("--idle-seconds", server.idle_seconds, "How long a connection may be without a request");
-  seconds("--header-seconds", server.header_seconds, "How long the head of a request may take");
-  seconds("--body-seconds", server.body_seconds, "How long its body may take");
+  size("--max-header", server.largest_header, "Max size of a request's header, such as 32KB");
+  size("--max-body", server.largest_body, "Max size of a request's body, such as 64MB");
+  size("--max-bodies", server.all_bodies,
+       "Max size of the bodies of all requests together; more get status 503");
+  seconds("--idle-seconds", server.idle_seconds, "Seconds that a connection may be idle");
+  seconds("--header-seconds", server.header_seconds, "Max seconds to receive a request's header");
+  seconds("--body-seconds", server.body_seconds, "Max seconds to receive a request's body");
   seconds("--write-seconds", server.write_seconds,
-          "How long a client may take to read the next 64 KB of a reply");
+          "Max seconds that a client takes to read the next 64 KB of a reply");
 }
 
 void add_options(CLI::App& app, ServeArguments& given) {
   app.add_option(
          "model", given.models,
-         "Model directories or GGUF files. Requests call them as their directories are called; NAME=MODEL: "
-         "by this name")
+         "Model directories or GGUF files. A model is named after its directory or file; NAME=MODEL sets "
+         "another name")
       ->required();
   add_model_options(app, given.options);
   add_cache(app, given.options);
   add_connection_options(app, given);
-  app.add_option(
-      "--template", given.queue.chat_template,
-      "How a turn of a chat is written: text with {user} and {bot}, and perhaps {system} in front, or "
-      "Jinja; otherwise the model's chat_template");
+  app.add_option("--template", given.queue.chat_template,
+                 "Format of a turn: text with {user} and {bot}, optionally {system} at the start, or a Jinja "
+                 "template; default: the model's chat_template");
   app.add_option("--cache-memory", given.cache_bytes,
-                 "Maximum memory for a model's KV cache, such as 500MB; otherwise half of the machine's")
+                 "Max memory of a model's KV cache, such as 500MB; default: half of the machine's memory")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->check(positive());
-  app.add_option("--prompt-step-tokens", given.queue.prompt_step_tokens,
-                 "Maximum number of prompt tokens that a model reads between two tokens of the texts that it "
-                 "generates, from 32; 0: prompts are read whole")
+  app.add_option(
+         "--prompt-step-tokens", given.queue.prompt_step_tokens,
+         "Max prompt tokens that a model reads between two generation steps, at least 32; 0: no limit")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--allow-adapter-loading", given.adapters.directory,
-                 "Adapters of this directory may be loaded and unloaded while the server runs "
+                 "Directory whose adapters may be loaded and unloaded while the server runs "
                  "(/v1/load_lora_adapter, /v1/unload_lora_adapter)")
       ->check(CLI::ExistingDirectory);
-  app.add_option("--max-adapters", given.adapters.max_adapters, "Adapters of each model, with those")
+  app.add_option("--max-adapters", given.adapters.max_adapters,
+                 "Max adapters per model, with those of --allow-adapter-loading")
       ->check(positive());
   add_bounds(app, given);
 }
@@ -181,7 +184,7 @@ std::vector<std::string> read_keys(const ServeArguments& given) {
       while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
       if (!line.empty()) keys.push_back(line);
     }
-    if (keys.empty()) fail("{}: expected keys, one a line, found none", given.key_file);
+    if (keys.empty()) fail("{}: expected API keys, one per line, found none", given.key_file);
   }
   if (!given.key.empty())
     keys.push_back(given.key);
@@ -195,11 +198,10 @@ std::vector<std::string> read_keys(const ServeArguments& given) {
 int serve(int argc, char** argv) {
   ServeArguments given;
   Parser parser("serve",
-                "Answers other programs over HTTP, with models that stay in memory: "
-                "/v1/completions, /v1/chat/completions and /v1/embeddings as OpenAI's API has them, "
-                "/v1/run/TASK for the tasks of `attend run`, and others; /openapi.json lists them all. "
-                "Requests that come at "
-                "the same time are computed together. Ctrl-C ends it when all that was asked is answered.",
+                "Serves models over HTTP. It has the endpoints of OpenAI's API (/v1/completions, "
+                "/v1/chat/completions, /v1/embeddings and others) and the tasks of `attend run` "
+                "(/v1/run/TASK); /openapi.json lists all endpoints. Requests are batched. Ctrl-C stops it "
+                "after the requests in flight.",
                 "attend serve gpt2 all-MiniLM-L6-v2 --port 8080 --weights int8");
   add_options(parser.app(), given);
   if (const auto status = parser.parse(argc, argv)) return *status;
@@ -207,7 +209,7 @@ int serve(int argc, char** argv) {
   given.server.keys = read_keys(given);
   given.server.logs_requests = given.logs_as_json;
   if (given.models.size() > 1 && !given.options.adapters.empty())
-    fail("--adapter: expected one model, which the adapter was made for, found {}: serve it alone",
+    fail("--adapter: expected one model, found {}; serve the adapter's base model alone",
          given.models.size());
   if (given.logs_as_json) serve::log_as_json();
 

@@ -68,7 +68,7 @@ struct Idx {
     }
     data = bytes.subspan(header);
     if (data.size() != size)
-      fail("{}: expected {} bytes behind the header, which says so, found {}; the file is not whole",
+      fail("{}: expected {} bytes after the header, as it says, found {}; the file is truncated or damaged",
            path.string(), size, data.size());
   }
 };

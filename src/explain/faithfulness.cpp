@@ -18,7 +18,7 @@ using Order = std::vector<std::size_t>;  // indices of replaceable tokens, the m
 Order first_of(const Order& order, std::size_t count) {
   return {order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count)};
 }
-Order behind(const Order& order, std::size_t count) {
+Order after(const Order& order, std::size_t count) {
   return {order.begin() + static_cast<std::ptrdiff_t>(count), order.end()};
 }
 
@@ -28,7 +28,7 @@ Faithfulness follow(const AttributionTask& task, const Order& order) {
   for (const double share : kShares) {
     const auto count = static_cast<std::size_t>(std::ceil(share * static_cast<double>(n)));
     taken.push_back(first_of(order, count));
-    taken.push_back(behind(order, count));
+    taken.push_back(after(order, count));
   }
   for (std::size_t step = 1; step <= steps; ++step) taken.push_back(first_of(order, n * step / steps));
   const Tensor scores = task.scores_without(taken);

@@ -36,11 +36,11 @@ struct ContinuousBatch::Job {
     return in_pieces ? 0 : static_cast<std::int64_t>(request.prompt.ids.size() + negative.size()) * rows;
   }
   std::int64_t pages(const Decoder& decoder, std::int64_t new_tokens) const {
-    const auto behind = [&](const Prompt& prompt, std::size_t length) {
+    const auto after = [&](const Prompt& prompt, std::size_t length) {
       return decoder.max_pages_of(prompt, static_cast<std::int64_t>(length) + new_tokens, texts);
     };
-    return behind(request.prompt, first.size()) +
-           (negative.empty() ? 0 : behind({negative, {}, {}}, negative.size()));
+    return after(request.prompt, first.size()) +
+           (negative.empty() ? 0 : after({negative, {}, {}}, negative.size()));
   }
   bool has_beams() const { return config().num_beams > 1; }
   double age() const {

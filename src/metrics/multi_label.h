@@ -11,7 +11,7 @@ class MultiLabelMetric : public Metric {
  public:
   explicit MultiLabelMetric(std::int64_t labels);
 
-  // The labels of one example in any order; one that comes twice is there once. Error for a label that is
+  // The labels of one example in any order; a repeated one counts once. Error for a label that is
   // none of 0 .. labels - 1.
   void add(std::span<const std::int64_t> predicted, std::span<const std::int64_t> expected);
 

@@ -37,7 +37,7 @@ class Engine {
  public:
   virtual ~Engine() = default;
   virtual std::unique_ptr<SharedStore> open_store() = 0;
-  virtual void connect() = 0;  // when all processes are there, before the first collective
+  virtual void connect() = 0;  // after all processes have started, before the first collective
   // In place; all processes get the same bits.
   virtual std::unique_ptr<Pending> sum(std::span<float> numbers) = 0;
   virtual std::unique_ptr<Pending> sum(std::span<double> numbers) = 0;

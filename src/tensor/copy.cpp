@@ -313,9 +313,9 @@ Tensor with_margins(const Tensor& x, const std::vector<std::int64_t>& margins, S
     Tensor inside = made, kept = x;
     for (std::size_t i = 0; i < padded; ++i) {  // negative margins cut
       const auto d = static_cast<std::int64_t>(shape.size() - 1 - i);
-      const std::int64_t before = margins[2 * i], behind = margins[2 * i + 1];
+      const std::int64_t before = margins[2 * i], after = margins[2 * i + 1];
       const std::int64_t cut = std::max<std::int64_t>(0, -before);
-      const std::int64_t count = x.size(d) - cut - std::max<std::int64_t>(0, -behind);
+      const std::int64_t count = x.size(d) - cut - std::max<std::int64_t>(0, -after);
       kept = kept.narrow(d, cut, count);
       inside = inside.narrow(d, std::max<std::int64_t>(0, before), count);
     }

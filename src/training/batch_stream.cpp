@@ -13,7 +13,7 @@ void check_sharing(Sharing sharing, const StreamOptions& options) {
   if (options.ranks == 1 || sharing == Sharing::examples) return;
   if (sharing == Sharing::nothing)
     fail(
-        "{} processes: this model reads each batch behind what it remembers of the one before; expected one "
+        "{} processes: this model continues each batch from its memory of the previous one; expected one "
         "process",
         options.ranks);
   if (options.accumulate < options.ranks)

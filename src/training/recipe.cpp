@@ -105,7 +105,7 @@ std::optional<AdapterOptions> adapter_options(const Recipe& r) {
   if (!r.model.adapters.empty())
     fail("`adapter` continues training an existing adapter; expected no `lora`, `ia3`, `prefix` or `prompt`");
   if (!r.distillation.keep_layers.empty())
-    fail("`keep_layers`: a model that is made for the run is gone behind it, and an adapter needs its model");
+    fail("`keep_layers`: a model made for the run is not saved, and an adapter needs its model");
   if (r.objective == "replaced-tokens")
     fail("`objective` replaced-tokens: two models learn; an adapter is of one");
   if ((r.adapter.prefix > 0 || r.adapter.prompt > 0) && adapter_task(r.objective).empty())

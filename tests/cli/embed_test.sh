@@ -124,7 +124,7 @@ for arguments, words in [
     (["bert", "--search", "short.safetensors", "--dimensions", "9"], "it has vectors of 8 numbers"),
     (["other", "--search", "v.safetensors"], "it was made with another model or other settings"),
     (["bert", "--search", "b.npy", "--similarity", "euclidean"], "bits have no distances"),
-    (["bert", "--search", "v.npy", "--document-prompt", "a "], "has vectors, which are not made again"),
+    (["bert", "--search", "v.npy", "--document-prompt", "a "], "contains vectors already"),
     (["bert", "--output", "v.txt"], "expected a name that ends with .safetensors or .npy"),
     (["bert", "--output", "i.npy", "--precision", "int8"], "no place for the scales of int8"),
     (["bert", "--index"], "expected --output or --search with a file of vectors"),

@@ -27,10 +27,10 @@ for parts in 1 3 60; do  # with 60 parts, some are empty
 done
 [ "$(ls in-3)" = "$(printf 'part-%05d-of-00003\n' 0 1 2)" ] || fail "$(ls in-3)"
 
-# Existing parts are not made again; missing parts are.
+# Complete parts are skipped; missing parts are made.
 echo mine >in-3/part-00001-of-00003
 translate --input texts --shard 1/3 --output in-3 2>there
-grep -q "part-00001-of-00003 is there already" there || fail "$(cat there)"
+grep -q "part-00001-of-00003 exists already" there || fail "$(cat there)"
 [ "$(cat in-3/part-00001-of-00003)" = mine ] || fail "it was made again"
 
 # A process that fails leaves no file.

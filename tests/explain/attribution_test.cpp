@@ -182,9 +182,9 @@ TEST_P(Attributed, RolloutsAreShares) {
       EXPECT_EQ(found[side].size(0), c.function->inputs()[side].size(0));
     // A decoder's row does not depend on later tokens.
     if (c.model.network()->decoder && !c.asked.label) {
-      const Tensor behind =
+      const Tensor after =
           found.back().narrow(0, c.asked.place + 1, found.back().size(0) - c.asked.place - 1);
-      EXPECT_NEAR(behind.sum().item<double>(), 0, 1e-9);
+      EXPECT_NEAR(after.sum().item<double>(), 0, 1e-9);
     }
   }
 }

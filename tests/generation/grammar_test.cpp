@@ -82,10 +82,10 @@ TEST(Grammar, AllowsWhatALanguageAllows) {
     const Grammar grammar(form, tokenizer, end + 1, std::vector{end});
     // A decoder that drops a space at an end of the text: the text may have one there.
     const std::size_t plain = words.size();
-    const bool in_front = name != "gpt2" && name != "roberta" && name != "gpt1", behind = name == "gpt1";
+    const bool in_front = name != "gpt2" && name != "roberta" && name != "gpt1", after = name == "gpt1";
     for (std::size_t i = 0; i < plain; ++i) {
       if (in_front) words.push_back(" " + words[i]);
-      if (behind) words.push_back(words[i] + " ");
+      if (after) words.push_back(words[i] + " ");
     }
     const Language language(words, tokens, end);
     std::mt19937 random(7);

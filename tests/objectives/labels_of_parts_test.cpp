@@ -149,7 +149,7 @@ TEST(FirstPieces, ALeadingSpaceBelongsToTheNextWord) {
   EXPECT_EQ(first_pieces(pieces_at({{0, 4}, {8, 9}}), words), (Pieces{0, 2})) << "a word that makes no token";
   Encoding framed = pieces_at({{0, 0}, {0, 4}, {0, 0}});
   framed.sequence_ids = {-1, 0, -1};
-  EXPECT_EQ(first_pieces(framed, words), (Pieces{-1, 0, -1})) << "cut behind the first word";
+  EXPECT_EQ(first_pieces(framed, words), (Pieces{-1, 0, -1})) << "cut after the first word";
 }
 
 TEST_F(LabelsOfParts, ATagCountsOnAWordsFirstPiece) {

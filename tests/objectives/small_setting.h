@@ -12,9 +12,9 @@ namespace attend {
 class SmallSetting {
  public:
   // Words are tokens: those of `specials` (the first is the unknown one), then w0, w1, ... A text is put
-  // between `before` and `behind`, which are words of `specials`.
+  // between `before` and `after`, which are words of `specials`.
   SmallSetting(Json config, std::vector<std::string> specials, std::vector<std::string> before,
-               std::vector<std::string> behind, int words = 50) {
+               std::vector<std::string> after, int words = 50) {
     Json vocabulary, added = Json::array(), frame = Json::array(), frame_tokens = Json::object();
     int id = 0;
     for (const std::string& token : specials) {
@@ -37,7 +37,7 @@ class SmallSetting {
     };
     add(before);
     frame.push_back({{"Sequence", {{"id", "A"}, {"type_id", 0}}}});
-    add(behind);
+    add(after);
     Json pair = frame;
     pair.push_back({{"Sequence", {{"id", "B"}, {"type_id", 0}}}});
     const Json tokenizer = {

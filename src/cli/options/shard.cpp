@@ -69,21 +69,20 @@ std::streambuf::int_type Shard::Lines::underflow() {
   if (wanted == 0) return traits_type::eof();
   file_.read(buffer_.data(), wanted);
   const std::streamsize got = file_.gcount();
-  if (got < wanted) fail("--input: the file has become shorter while it was read");
+  if (got < wanted) fail("--input: the file was truncated while it was read");
   left_ -= static_cast<std::uint64_t>(got);
   setg(buffer_.data(), buffer_.data(), buffer_.data() + got);
   return traits_type::to_int_type(buffer_.front());
 }
 
 void Shard::add_options(CLI::App& app, const std::string& alone) {
-  const std::string in_parts =
-      "the folder for the parts. A part is there when it is whole, and is not made again";
+  const std::string in_parts = "the folder for the parts. Parts that are complete are skipped";
   CLI::Option* const input = app.add_option(
       "--input", input_,
-      (alone.empty() ? "With --shard: a" : "A") + std::string(" file in the place of standard input"));
-  CLI::Option* const shard = app.add_option(
-      "--shard", shard_,
-      "PART/PARTS, counted from 0: work on this part of the lines of --input, as one of many processes");
+      (alone.empty() ? "With --shard: a" : "A") + std::string(" file to read instead of standard input"));
+  CLI::Option* const shard = app.add_option("--shard", shard_,
+                                            "PART/PARTS, from 0/PARTS: process only this part of the lines "
+                                            "of --input, as one of several processes");
   CLI::Option* const output =
       app.add_option("--output", output_, (alone.empty() ? "" : alone + ". ") + "With --shard: " + in_parts);
   shard->needs(input)->needs(output);
@@ -93,7 +92,8 @@ void Shard::add_options(CLI::App& app, const std::string& alone) {
 }
 
 bool Shard::begin(bool others) {
-  if (others && !input_.empty()) fail("--input: the texts are those of this file; expected no others");
+  if (others && !input_.empty())
+    fail("--input: expected no other texts, because they are read from this file");
   if (shard_.empty()) {
     if (!input_.empty()) read_input(0, 1);
     return true;
@@ -102,7 +102,7 @@ bool Shard::begin(bool others) {
   make_directories(output_);
   part_ = std::filesystem::path(output_) / fmt::format("part-{:05}-of-{:05}", part, parts);
   if (std::filesystem::exists(part_)) {
-    inform("{} is there already", part_.string());
+    inform("{} exists already: nothing to do", part_.string());
     return false;
   }
   read_input(part, parts);

@@ -20,8 +20,8 @@ class Shard {
 
   // `alone`: what --output is without --shard, for a verb that then takes --input and --output too.
   void add_options(CLI::App& app, const std::string& alone = "");
-  // Behind the parser: standard input and output are now the part's. False if the part is there already, and
-  // nothing is to be done. `others`: what says what to work on in place of --input. Error if there is any.
+  // Call after parsing: standard input and output are now the part's. False if the part exists already.
+  // `others`: whether other texts were given, which is an Error with --input.
   bool begin(bool others);
   bool given() const { return !shard_.empty(); }
   // --output, where it is given without --shard.

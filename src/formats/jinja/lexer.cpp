@@ -125,20 +125,20 @@ class Lexer {
     if (!cuts && !rest(at).starts_with("%}")) return false;
     at_ = cuts ? skip_space(text_, at + 3) : at + 2;
     for (std::size_t end = at_; (end = text_.find("{%", end)) != text_.npos; end += 2) {
-      std::size_t behind = end + 2;
-      const bool signed_begin = behind < text_.size() && (text_[behind] == '-' || text_[behind] == '+');
-      behind = skip_space(text_, behind + (signed_begin ? 1 : 0));
-      if (!rest(behind).starts_with("endraw")) continue;
-      behind = skip_space(text_, behind + 6);
-      const bool sign = behind < text_.size() && (text_[behind] == '-' || text_[behind] == '+');
-      if (!rest(behind + (sign ? 1 : 0)).starts_with("%}")) continue;
+      std::size_t after = end + 2;
+      const bool signed_begin = after < text_.size() && (text_[after] == '-' || text_[after] == '+');
+      after = skip_space(text_, after + (signed_begin ? 1 : 0));
+      if (!rest(after).starts_with("endraw")) continue;
+      after = skip_space(text_, after + 6);
+      const bool sign = after < text_.size() && (text_[after] == '-' || text_[after] == '+');
+      if (!rest(after + (sign ? 1 : 0)).starts_with("%}")) continue;
       const std::size_t begin = at_;
       line_begins_ = begin > 0 && text_[begin - 1] == '\n';
       at_ = end + 2;
       const std::string_view data = cut_before_tag(rest(begin).substr(0, end - begin), true);
       if (!data.empty()) add(Token::Kind::data, std::string(data), begin);
-      at_ = behind + (sign ? 1 : 0);
-      end_of_block(text_[behind], sign);
+      at_ = after + (sign ? 1 : 0);
+      end_of_block(text_[after], sign);
       return true;
     }
     at_ = tag;

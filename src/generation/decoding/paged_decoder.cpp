@@ -204,8 +204,8 @@ std::int64_t PagedDecoder::position(Sequence sequence, std::int64_t row) const {
   const auto adapter = adapter_of_[static_cast<std::size_t>(sequence)];
   const std::int64_t place = row - network_of(adapter)->decoder->virtual_rows(adapter);
   if (known.empty() || place < 0) return row;
-  const std::int64_t behind = place - std::ssize(known);
-  return row - place + (behind < 0 ? known[static_cast<std::size_t>(place)] : known.back() + 1 + behind);
+  const std::int64_t after = place - std::ssize(known);
+  return row - place + (after < 0 ? known[static_cast<std::size_t>(place)] : known.back() + 1 + after);
 }
 
 Decoder::Sequence PagedDecoder::fork(Sequence sequence) {

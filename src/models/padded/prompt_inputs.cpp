@@ -4,7 +4,7 @@ namespace attend {
 namespace {
 
 // Puts `front` [P] before each row of t [B, L]: [B, P + L].
-Tensor behind(const Tensor& front, const Tensor& t) {
+Tensor prepend(const Tensor& front, const Tensor& t) {
   return ops::cat({front.to(t.type()).unsqueeze(0).expand({t.size(0), -1}), t}, 1);
 }
 
@@ -18,15 +18,15 @@ std::optional<Tensors> prompted_inputs(const Tensors& inputs, Transformer& net,
   if (prompt.empty()) return {};
   const Tensor ids = ops::tensor(prompt, kLong);
   Tensors all = inputs;
-  all["input_ids"] = behind(ids, find(inputs, "input_ids").to(kLong));
+  all["input_ids"] = prepend(ids, find(inputs, "input_ids").to(kLong));
   if (Tensor& mask = all["attention_mask"]; mask.defined())
-    mask = behind(ops::ones_like(ids), mask);
+    mask = prepend(ops::ones_like(ids), mask);
   else
     all.erase("attention_mask");
   // As in peft: types only if a head scores labels. The model counts positions, and then does not skip
   // padding.
   if (const Tensor types = find(inputs, "token_type_ids"); types.defined() && net->score_head)
-    all["token_type_ids"] = behind(ops::zeros_like(ids), types);
+    all["token_type_ids"] = prepend(ops::zeros_like(ids), types);
   else
     all.erase("token_type_ids");
   all.erase("position_ids");
@@ -34,7 +34,7 @@ std::optional<Tensors> prompted_inputs(const Tensors& inputs, Transformer& net,
     all["position_ids"] = (ops::arange(all["input_ids"].size(1)) + first).unsqueeze(0);
   if (const Tensor labels = find(inputs, "labels");
       labels.defined() && labels.dim() == 2 && net->decoder && !net->encoder)
-    all["labels"] = behind(ops::full_like(ids, kIgnoredLabel), labels);
+    all["labels"] = prepend(ops::full_like(ids, kIgnoredLabel), labels);
   return all;
 }
 

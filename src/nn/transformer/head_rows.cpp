@@ -69,8 +69,10 @@ Tensor end_rows(const Offsets& targets, const TokenBatch& source, std::int64_t e
     const std::int64_t place = last_end(texts[b], end);
     if (place < 0) fail("expected the end token ({}) in every text: sequence {} has none", end, b + 1);
     if (place >= targets.length(b))
-      fail("expected a target of more than {} tokens for sequence {}, whose end token is there, found {}",
-           place, b + 1, targets.length(b));
+      fail(
+          "expected a target of more than {} tokens for sequence {}, because its end token is at that "
+          "position, found {}",
+          place, b + 1, targets.length(b));
     rows.push_back(targets.begin(b) + place);
   }
   return ops::tensor(rows, kLong);

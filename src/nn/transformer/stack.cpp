@@ -20,7 +20,7 @@ std::int64_t longest_keys(const Offsets& offsets, const CacheUse* cache) {
 }
 
 // The batch, with the rows of prefixes before its sequences.
-TokenBatch behind(std::vector<std::int64_t> before, TokenBatch batch) {
+TokenBatch after(std::vector<std::int64_t> before, TokenBatch batch) {
   std::vector<std::int64_t> shifts;  // [T]
   for (std::int64_t b = 0; b < batch.offsets.count(); ++b)
     shifts.insert(shifts.end(), static_cast<std::size_t>(batch.offsets.length(b)),
@@ -204,7 +204,7 @@ Tensor StackImpl::forward_together(const TokenBatch& given, Pass& pass, const Cr
   // In a cache, the prefixes are stored already.
   const PassPrefixes own =
       cache ? PassPrefixes() : PassPrefixes(prefixes, given.offsets, pass.adapters.get());
-  const TokenBatch batch = own.empty() ? given : behind(own.lengths(), given);
+  const TokenBatch batch = own.empty() ? given : after(own.lengths(), given);
   const Tensor x = without_padding(embeddings(batch, pass), batch.offsets, batch.visible.get());  // [T, d]
   const bool sees_less =
       (spec_.looks_back || spec_.half_backwards) && (!batch.visible || batch.visible->own.empty());

@@ -29,7 +29,7 @@ TextFrame::Frame TextFrame::learn(const Encoding& encoding, bool pair) {
       continue;
     }
     const bool before = !seen[0], between = pair && !before && !seen[1];
-    (before ? frame.before : between ? frame.between : frame.behind).push_back(encoding.ids[i]);
+    (before ? frame.before : between ? frame.between : frame.after).push_back(encoding.ids[i]);
     (before    ? frame.before_types
      : between ? frame.between_types
                : frame.behind_types)
@@ -49,7 +49,7 @@ EncodedText TextFrame::join(const Frame& frame, std::span<const TokenId> first,
   add(text.ids, first);
   add(text.ids, frame.between);
   add(text.ids, second);
-  add(text.ids, frame.behind);
+  add(text.ids, frame.after);
   if (!with_types_) return text;
   add(text.types, frame.before_types);
   text.types.insert(text.types.end(), first.size(), frame.first_type);
@@ -61,8 +61,8 @@ EncodedText TextFrame::join(const Frame& frame, std::span<const TokenId> first,
 
 bool TextFrame::is_special(std::int64_t id) const {
   const auto holds = [&](const TokenIds& ids) { return std::find(ids.begin(), ids.end(), id) != ids.end(); };
-  return holds(single_.before) || holds(single_.behind) || holds(pair_.before) || holds(pair_.between) ||
-         holds(pair_.behind);
+  return holds(single_.before) || holds(single_.after) || holds(pair_.before) || holds(pair_.between) ||
+         holds(pair_.after);
 }
 
 }  // namespace attend

@@ -31,11 +31,11 @@ class TextFrame {
  private:
   // before, first text, between, second text, after.
   struct Frame {
-    TokenIds before, between, behind;
+    TokenIds before, between, after;
     TokenIds before_types, between_types, behind_types;
     std::int64_t first_type = 0, second_type = 0;
     std::int64_t specials() const {
-      return static_cast<std::int64_t>(before.size() + between.size() + behind.size());
+      return static_cast<std::int64_t>(before.size() + between.size() + after.size());
     }
   };
   static Frame learn(const Encoding& encoding, bool pair);

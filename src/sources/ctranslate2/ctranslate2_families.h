@@ -22,7 +22,7 @@ struct Name {
   std::string checkpoint;
   bool transposed = false;  // the checkpoint has [in, out] (Conv1D)
   // Unused rows of zeros that the checkpoint has before and after the variable's.
-  std::int64_t before = 0, behind = 0;
+  std::int64_t before = 0, after = 0;
 };
 
 // A single number: its name with # for numbers, and the value that the family requires.

@@ -114,7 +114,7 @@ struct Rows {
   DType type = DType::f32;
   std::span<const std::byte> data;    // [rows, columns]
   std::span<const std::byte> scales;  // float32: one per row of int8, or one for all of int16
-  std::size_t rows = 0, columns = 0, before = 0, behind = 0;
+  std::size_t rows = 0, columns = 0, before = 0, after = 0;
 };
 
 template <class Number>
@@ -129,7 +129,7 @@ void decode_rows(const Rows& from, std::span<float> to) {
     std::ranges::fill(to.subspan(begin * from.columns, rows * from.columns), 0.0F);
   };
   zeros(0, from.before);
-  zeros(from.before + from.rows, from.behind);
+  zeros(from.before + from.rows, from.after);
   const CTranslate2Variable numbers = {from.type, {}, from.data};
   foreign::for_each_row(
       static_cast<std::int64_t>(from.rows), static_cast<std::int64_t>(from.columns), [&](std::size_t row) {
@@ -267,7 +267,7 @@ CTranslate2Checkpoint::CTranslate2Checkpoint(const fs::path& directory)
                  .rows = static_cast<std::size_t>(rows),
                  .columns = 1,
                  .before = static_cast<std::size_t>(known->before),
-                 .behind = static_cast<std::size_t>(known->behind)};
+                 .after = static_cast<std::size_t>(known->after)};
     for (std::size_t i = 1; i < variable.shape.size(); ++i)
       part.columns *= static_cast<std::size_t>(variable.shape[i]);
     const std::size_t bytes = part.rows * part.columns * size_of(variable.type);
@@ -275,7 +275,7 @@ CTranslate2Checkpoint::CTranslate2Checkpoint(const fs::path& directory)
       part.data = variable.data.subspan(i * bytes, bytes);
       part.scales = variable.type == DType::i8 ? scales.subspan(i * part.rows * sizeof(float)) : scales;
       if (is_final_bias) {
-        std::vector<float> numbers((part.rows + part.before + part.behind) * part.columns);
+        std::vector<float> numbers((part.rows + part.before + part.after) * part.columns);
         decode_rows(part, numbers);
         const auto bias = std::as_bytes(std::span(numbers));
         add_new(name, "final_logits_bias", DType::f32,
@@ -287,8 +287,8 @@ CTranslate2Checkpoint::CTranslate2Checkpoint(const fs::path& directory)
       if (const std::size_t place = tensor.find('#'); place != tensor.npos)
         tensor.replace(place, 1, parts.number);
       TensorView view = {variable.type, variable.shape, part.data};
-      view.shape[0] = rows + known->before + known->behind;
-      if (!is_floating(variable.type) || known->before + known->behind > 0) {
+      view.shape[0] = rows + known->before + known->after;
+      if (!is_floating(variable.type) || known->before + known->after > 0) {
         view.code = std::make_shared<const TensorCode>(
             TensorCode{is_floating(variable.type) ? std::string(attend::name(variable.type))
                                                   : "CTranslate2 " + std::string(attend::name(variable.type)),

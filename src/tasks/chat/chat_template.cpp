@@ -116,9 +116,9 @@ ChatTemplate::Plain ChatTemplate::read_plain(const std::string& text) {
   if (system != text.npos) {
     plain.before_system = text.substr(0, system);
     // The line of {system} is separate; the rest belongs to the turn.
-    const std::size_t behind = system + std::string_view("{system}").size(), line = text.find('\n', behind);
-    begin = line < user ? line + 1 : behind;
-    plain.after_system = text.substr(behind, begin - behind);
+    const std::size_t after = system + std::string_view("{system}").size(), line = text.find('\n', after);
+    begin = line < user ? line + 1 : after;
+    plain.after_system = text.substr(after, begin - after);
   }
   plain.before_user = text.substr(begin, user - begin);
   const std::size_t between = user + std::string_view("{user}").size();

@@ -85,7 +85,7 @@ const std::vector<Family> families = {
      .single = "<s> $A </s>",
      .pair = "<s> $A </s> </s> $B </s>",
      .ids = Ids::fairseq,
-     .behind = {"<mask>"},
+     .after = {"<mask>"},
      .joining = {.by_model = false}},
     {.names = {"Camembert", "camembert"},
      .roles = {{"bos_token", "<s>"},
@@ -99,7 +99,7 @@ const std::vector<Family> families = {
      .pair = "<s> $A </s> </s> $B </s>",
      .ids = Ids::camembert,
      .additional = {"<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"},
-     .behind = {"<mask>"}},
+     .after = {"<mask>"}},
     {.names = {"MBart", "mbart"},
      .roles = {{"bos_token", "<s>"},
                {"eos_token", "</s>"},
@@ -111,7 +111,7 @@ const std::vector<Family> families = {
      .single = "$A eos_token language",
      .pair = "$A $B eos_token language",
      .ids = Ids::fairseq,
-     .behind = {"<mask>"},
+     .after = {"<mask>"},
      .languages = mbart,
      .joining = {.by_model = false}},
     {.names = {"PLBart", "plbart"},
@@ -126,7 +126,7 @@ const std::vector<Family> families = {
      .pair = "$A $B eos_token language",
      .ids = Ids::fairseq,
      .steps = Steps::sentencepiece,
-     .behind = {"<mask>"},
+     .after = {"<mask>"},
      .languages = plbart,
      .usual_language = "",
      .base_languages = 3,
@@ -141,7 +141,7 @@ const std::vector<Family> families = {
      .single = "language $A eos_token",
      .pair = "language $A $B eos_token",
      .ids = Ids::fairseq,
-     .behind = {"<mask>"},
+     .after = {"<mask>"},
      .languages = mbart50},
     {.names = {"Nllb", "nllb"},
      .roles = {{"bos_token", "<s>"},
@@ -179,7 +179,7 @@ const std::vector<Family> families = {
      .ids = Ids::fairseq,
      .additional = {std::begin(madeup_words), std::end(madeup_words)},
      .keeps_additional = true,
-     .behind = {std::begin(madeup_words), std::end(madeup_words)}},
+     .after = {std::begin(madeup_words), std::end(madeup_words)}},
     {.names = {"Albert", "albert"},
      .roles = {{"bos_token", "[CLS]"},
                {"eos_token", "[SEP]"},
@@ -308,7 +308,7 @@ std::span<const std::string_view> Family::languages_of(const Fields& config) con
 
 std::span<const std::string_view> Family::behind_of(const Fields& config) const {
   if (base_languages > 0 && !has_base_languages(config)) return {};
-  return behind;
+  return after;
 }
 
 SpaceFields read_spaces(const Family& family, const Fields& config) {

@@ -43,11 +43,11 @@ struct SentencePieceFamily {
   bool lowercases = false;                        // the default of do_lower_case
   std::vector<std::string_view> additional = {};  // special tokens, unless the directory has its own list
   bool keeps_additional = false;                  // they are added to the directory's list
-  std::vector<std::string_view> behind = {};      // tokens with the ids after the pieces and languages
+  std::vector<std::string_view> after = {};       // tokens with the ids after the pieces and languages
   std::span<const std::string_view> languages =
       {};  // the languages of mBART, NLLB and PLBART, which are special tokens; the source's is "language"
   const char* usual_language = "en_XX";
-  // PLBART: unless language_codes is "multi", only the first of them exist, the tokens of `behind` also
+  // PLBART: unless language_codes is "multi", only the first of them exist, the tokens of `after` also
   // exist, and the template of a side without a language has no language token.
   std::size_t base_languages = 0;
   bool numbers_languages = true;  // their ids directly follow the pieces; else they are added tokens

@@ -18,10 +18,10 @@ namespace attend::tokenizers {
 namespace {
 
 bool is_in(std::span<const moses::LetterRange> ranges, char32_t c) {
-  const auto behind = std::upper_bound(ranges.begin(), ranges.end(), c,
-                                       [](char32_t value, const auto& range) { return value < range.first; });
-  if (behind == ranges.begin()) return false;
-  const moses::LetterRange& range = *(behind - 1);
+  const auto after = std::upper_bound(ranges.begin(), ranges.end(), c,
+                                      [](char32_t value, const auto& range) { return value < range.first; });
+  if (after == ranges.begin()) return false;
+  const moses::LetterRange& range = *(after - 1);
   return c <= range.last && (c - range.first) % range.step == 0;
 }
 

@@ -244,18 +244,18 @@ TrainedTokenizer train_tokenizer(const TrainerOptions& options,
 
   std::erase_if(preset.last_tokens,
                 [&](const std::string& token) { return has(special_tokens, token.c_str()); });
-  const std::size_t behind = preset.last_tokens.size();
+  const std::size_t after = preset.last_tokens.size();
   TrainerOptions of_model = options;
-  of_model.vocabulary_size -= std::min(behind, options.vocabulary_size);
+  of_model.vocabulary_size -= std::min(after, options.vocabulary_size);
   const TrainedModel model = train_model(of_model, words, special_tokens);
   if (options.model != Kind::character && model.size < of_model.vocabulary_size)
-    inform("the text is only large enough for {} tokens, not {}", model.size + behind,
+    inform("the text is only large enough for {} tokens, not {}", model.size + after,
            options.vocabulary_size);
   std::size_t added_id = model.size;
   for (const std::string& token : preset.last_tokens) added.push_back(added_token(token, added_id++));
 
   TrainedTokenizer trained;
-  trained.vocabulary_size = model.size + behind;
+  trained.vocabulary_size = model.size + after;
   const std::pair<const char*, const Json&> parts[] = {{"added_tokens", added},
                                                        {"normalizer", around.normalizer},
                                                        {"pre_tokenizer", around.pre_tokenizer},
