@@ -24,7 +24,8 @@ from transformers.modeling_attn_mask_utils import AttentionMaskConverter
 from transformers.models.t5.modeling_t5 import T5LayerNorm
 from transformers.models.xglm import modeling_xglm
 
-import remote_encoders
+import remote_configs
+import remote_heads
 
 transformers.logging.set_verbosity_error()
 
@@ -160,7 +161,7 @@ modeling_xglm.torch = XglmTorch()
 
 
 OWN_HEADS: dict[str, type] = {
-    "AttendGPT3LMHeadModel": AttendGPT3LMHeadModel, "TransfoXLLMHeadModel": TransfoXLLMHeadModel, **remote_encoders.HEADS,
+    "AttendGPT3LMHeadModel": AttendGPT3LMHeadModel, "TransfoXLLMHeadModel": TransfoXLLMHeadModel, **remote_heads.HEADS,
 }  # fmt: skip
 
 
@@ -565,8 +566,8 @@ def make_config(case: Case, size: Size) -> transformers.PretrainedConfig:
         return make_linear_config(case, size)
     if case.family == "modernbert":
         return make_modernbert_config(case, size)
-    if case.family in remote_encoders.FAMILIES:
-        return remote_encoders.remote_config(case.family, case.settings, size)
+    if case.family in remote_configs.FAMILIES:
+        return remote_configs.remote_config(case.family, case.settings, size)
     if case.family in GPT_LIKE and case.head.endswith("ForSequenceClassification"):  # several texts need one
         case = dataclasses.replace(case, settings={"pad_token_id": 0} | case.settings)
     settings = dict(case.settings)
