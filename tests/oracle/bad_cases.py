@@ -20,7 +20,8 @@ from transformers import AutoConfig, PreTrainedTokenizerFast
 
 from common import Tensors
 from forward import make_inputs
-from models import SMALL, make_model
+from model_cases import SMALL
+from models import make_model
 
 LINES = ["The lamp is on the table.", "Nobody saw the second door.", "Rain again, and no umbrella."]
 INVALID = b"caf\xe9 au lait\n"  # Latin-1, so no UTF-8

@@ -12,7 +12,8 @@ from transformers import AutoConfig
 
 from bad_cases import BadCase, Workshop
 from forward import LAYOUTS, layouts_of, make_inputs
-from models import CASES, SMALL, make_model
+from model_cases import CASES, SMALL
+from models import make_model
 
 MISSING = "missing"
 NONSENSE: list[Any] = [MISSING, -1, 0, 3, 10**12, 2**31 - 1, 2**64, "many", 2.5, -0.5, [3], [], {}, True, None, [["many"]]]

@@ -27,7 +27,7 @@ from check_generation import load_generator, make_prompts
 from common import SCORE_LIMIT, VALUE_LIMIT, Attend, AttendFailed, Tensors, compare, relative_error
 from configurations import CLASSES, COMPOSED, Draw, Fields, heads_of, make_configuration
 from forward import Original, double_of, grows, has_loss, is_paired, label_padding, layouts_of, make_inputs
-from models import MARIAN_LIKE
+from model_families import MARIAN_LIKE
 from original_generate import original_generate
 from sentence_directories import (
     BODIES, WORDS, expected, expected_of_texts, make_modules, save_modules, save_tokenizer,

@@ -23,7 +23,10 @@ from safetensors.torch import load_file, save_file
 
 from common import Attend, AttendFailed, Table, Tensors
 from forward import Original, layouts_of, make_inputs
-from models import CASES, SMALL, Case, load_model, make_config, make_model
+from model_cases import CASES, SMALL, Case
+from model_configs import make_config
+from models import make_model
+from originals import load_model
 
 PREDICTING = ("LMHeadModel", "MaskedLM", "CausalLM", "PreTraining", "ConditionalGeneration", "MTModel", "DoubleHeadsModel")
 

@@ -26,7 +26,8 @@ from transformers import PretrainedConfig
 
 from common import Attend, AttendFailed, Runner, Table, Tensors, limit_of, relative_error
 from forward import InputMaker, Original, double_of
-from models import SIZES, Size, make_model
+from model_cases import SIZES, Size
+from models import make_model
 from original_generate import Settings, original_generate, prompt_length
 from stand_in import Spoiled, StandIn
 

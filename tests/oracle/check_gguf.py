@@ -30,7 +30,8 @@ import gguf_decoders
 import slow_tokenizers
 from common import Attend, AttendFailed, Table, Tensors, relative_error
 from make_tokenizer_goldens import CORPUS
-from models import load_model, randomize
+from models import randomize
+from originals import load_model
 
 DATA = Path(__file__).parents[1] / "data" / "gguf"
 TYPES = [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q4_K, Type.Q5_K, Type.Q6_K,

@@ -20,7 +20,8 @@ from transformers import AutoConfig
 
 from common import Attend, AttendFailed, Finding, Runner, Table, Tensors, compare, relative_error
 from forward import LAYOUTS, InputMaker, Original, double_of, has_loss, is_paired, layouts_of, make_inputs
-from models import CASES, make_model
+from model_cases import CASES
+from models import make_model
 from stand_in import Exact, Spoiled, StandIn
 
 BATCH_LIMIT = 1e-5  # of the largest logit

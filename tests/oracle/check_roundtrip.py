@@ -30,7 +30,8 @@ import remote_heads
 from check_generation import differences
 from common import Attend, AttendFailed, Runner, Table, Tensors, compare
 from forward import IGNORED, Original, double_of, make_inputs
-from models import CASES, make_model
+from model_cases import CASES
+from models import make_model
 from original_generate import original_generate
 from stand_in import Spoiled, StandIn
 

@@ -36,7 +36,9 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 import training_data as data
 from check_tasks import difference
 from common import Attend, AttendFailed, Table, Tensors
-from models import Case, Size, make_config, randomize
+from model_cases import Case, Size
+from model_configs import make_config
+from models import randomize
 
 LIMIT = 5e-6  # of a weight, after the last step
 STEPS = 10

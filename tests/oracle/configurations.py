@@ -22,7 +22,9 @@ import transformers
 from transformers.activations import ACT2CLS
 from transformers.modeling_utils import no_init_weights
 
-from models import PART_OF_HEADS, head_class, randomize
+from model_families import PART_OF_HEADS
+from models import randomize
+from originals import head_class
 
 Draw = random.Random
 Fields = dict[str, Any]

@@ -23,7 +23,8 @@ from torch.nn import functional
 from transformers import AutoConfig, PretrainedConfig
 
 from common import Tensors
-from models import BERT_LIKE, FAIRSEQ_DECODERS, GPT_LIKE, LINEAR_LIKE, LLAMA_LIKE, MARIAN_LIKE, ROBERTA_LIKE, T5_LIKE, load_model
+from model_families import BERT_LIKE, FAIRSEQ_DECODERS, GPT_LIKE, LINEAR_LIKE, LLAMA_LIKE, MARIAN_LIKE, ROBERTA_LIKE, T5_LIKE
+from originals import load_model
 from rotation_by_text import rotation_by_text
 
 IGNORED = -100  # a label that does not count

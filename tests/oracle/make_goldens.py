@@ -28,7 +28,8 @@ from check_generation import all_settings, differences, load_generator, make_gen
 from common import Tensors, compare
 from configurations import make_configuration
 from forward import Original, double_of, expect, label_padding, make_inputs
-from models import SMALL, make_model
+from model_cases import SMALL
+from models import make_model
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "models"
 LARGEST_FILE = 90_000  # bytes

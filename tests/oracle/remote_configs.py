@@ -30,7 +30,7 @@ FAMILIES = {"nomic_bert": "Nomic", "new": "New", "jina_bert": "Jina"}  # the cla
 
 
 def remote_config(family: str, settings: dict[str, Any], size: Any) -> PretrainedConfig:
-    """`size` is a Size of models.py. A head's width becomes a multiple of four: halves of heads, or of half a head, are
+    """`size` is a Size of model_cases.py. A head's width becomes a multiple of four: halves of heads, or of half a head, are
     rotated."""
     width = size.heads * -(-size.head_width // 4) * 4
     if family == "nomic_bert":

@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import save_file
 
 from configurations import Draw
-from models import load_model
+from originals import load_model
 
 # Tensors that older versions stored although they can be computed, by the suffix of the name of a
 # neighbouring tensor.
