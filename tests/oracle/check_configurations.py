@@ -25,7 +25,8 @@ import torch
 
 from check_generation import load_generator, make_prompts
 from common import SCORE_LIMIT, VALUE_LIMIT, Attend, AttendFailed, Tensors, compare, relative_error
-from configurations import CLASSES, COMPOSED, Draw, Fields, heads_of, make_configuration
+from configurations import CLASSES, COMPOSED, heads_of, make_configuration
+from field_rules import Draw, Fields
 from forward import Original, double_of, grows, has_loss, is_paired, label_padding, layouts_of, make_inputs
 from model_families import MARIAN_LIKE
 from original_generate import original_generate

@@ -14,7 +14,7 @@ from torch import nn
 from transformers import PreTrainedTokenizerFast
 
 from common import Tensors
-from configurations import Draw
+from field_rules import Draw
 from forward import Original, make_inputs
 
 BODIES = {

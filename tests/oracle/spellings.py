@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
-from configurations import Draw
+from field_rules import Draw
 from originals import load_model
 
 # Tensors that older versions stored although they can be computed, by the suffix of the name of a
