@@ -28,10 +28,12 @@ from safetensors.torch import save_file
 from torch import nn
 
 from common import Attend, AttendFailed, Table, Tensors, compare
-from forward import Original, double_of, has_loss, make_inputs
+from float64 import double_of
+from forward import Original
 from model_cases import SMALL
 from models import make_model
 from originals import load_model
+from random_inputs import has_loss, make_inputs
 
 GOLDENS = Path(__file__).resolve().parent.parent / "data" / "adapters"
 COLUMNS = [("case", 26), ("seed", 4), ("tensors", 7), ("value", 8), ("gradient", 8)]

@@ -29,10 +29,12 @@ import remote_configs
 import remote_heads
 from check_generation import differences
 from common import Attend, AttendFailed, Runner, Table, Tensors, compare
-from forward import IGNORED, Original, double_of, make_inputs
+from float64 import double_of
+from forward import Original
 from model_cases import CASES
 from models import make_model
 from original_generate import original_generate
+from random_inputs import IGNORED, make_inputs
 from stand_in import Spoiled, StandIn
 
 TEXTS = [

@@ -15,7 +15,8 @@ from transformers import PreTrainedTokenizerFast
 
 from common import Tensors
 from field_rules import Draw
-from forward import Original, make_inputs
+from forward import Original
+from random_inputs import make_inputs
 
 BODIES = {
     "bert": "BertModel", "distilbert": "DistilBertModel", "roberta": "RobertaModel", "albert": "AlbertModel",
