@@ -7,8 +7,6 @@ file's integers and shorter numbers stand for by the definition of the format: a
 from __future__ import annotations
 
 import dataclasses
-import json
-import shutil
 import struct
 from pathlib import Path
 from typing import Any

@@ -28,7 +28,7 @@ from check_generation import all_settings, differences, load_generator, make_gen
 from common import Tensors, compare
 from configurations import make_configuration
 from float64 import double_of
-from forward import Original, expect
+from forward import expect
 from model_cases import SMALL
 from models import make_model
 from random_inputs import label_padding, make_inputs
