@@ -73,7 +73,6 @@ WRITERS = {
     "xlm-roberta": "XLMRobertaForCausalLM",
 }  # fmt: skip
 
-
 # Parts of other models.
 NO_MODELS = {"AdaptiveEmbedding", "Gemma3ForConditionalGeneration", "Gemma3Model", "Gemma3ForSequenceClassification"}
 

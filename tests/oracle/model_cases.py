@@ -58,12 +58,16 @@ def heads(family: str, prefix: str, names: str) -> dict[str, Case]:
     return {f"{family.replace('_', '-')}-{dashed(name)}": Case(family, prefix + name, settings(name)) for name in names.split()}
 
 
+# Heads that many families have.
 SCORES = "ForSequenceClassification ForTokenClassification ForQuestionAnswering ForMultipleChoice"
 LLAMA_HEADS = "Model ForCausalLM ForSequenceClassification ForTokenClassification ForQuestionAnswering"
 TOKENS = "Model ForCausalLM ForSequenceClassification ForTokenClassification"
+
+# Values of rope_scaling.
 LLAMA_3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 12}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 10}
 
+# Relatives of BERT, GPT, T5 and Marian, and others.
 CASES: dict[str, Case] = {
     "bert-masked-lm": Case("bert", "BertForMaskedLM"),
     "bert-masked-lm-untied": Case("bert", "BertForMaskedLM", {"tie_word_embeddings": False, "hidden_act": "gelu_new"}),
@@ -214,6 +218,7 @@ CASES: dict[str, Case] = {
     ),
 }
 
+# Relatives of Llama.
 CASES |= {
     **heads("llama", "Llama", LLAMA_HEADS), **heads("mistral", "Mistral", LLAMA_HEADS),
     **heads("qwen2", "Qwen2", LLAMA_HEADS), **heads("qwen3", "Qwen3", LLAMA_HEADS),
@@ -264,6 +269,7 @@ CASES |= {
     "qwen2-windows": Case("qwen2", "Qwen2ForCausalLM", {"use_sliding_window": True, "sliding_window": 4, "max_window_layers": 1}),
 }  # fmt: skip
 
+# Decoders that may have ALiBi, ModernBERT, and the encoders of remote_encoders.py.
 CASES |= {
     **heads("bloom", "Bloom", LLAMA_HEADS), **heads("falcon", "Falcon", LLAMA_HEADS), **heads("mpt", "Mpt", LLAMA_HEADS),
     "bloom": Case("bloom", "BloomForCausalLM"),

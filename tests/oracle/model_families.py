@@ -1,4 +1,4 @@
-"""Groups of model families whose config fields, positions or inputs have the same names and meanings."""
+"""Groups of families that share config fields, positions or inputs."""
 
 from __future__ import annotations
 
