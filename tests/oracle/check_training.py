@@ -9,8 +9,8 @@ Attend trains a tiny model of transformers (training_models.py) without dropout.
 batch, in batches of one text, and in batches of three with a shorter last one, with and without clipping. The original
 takes the same steps in float64 (training_steps.py), text by text, so without padding. It divides each term of the loss by
 its number of labels in the step. The rows of attend's batches (--save-batches) are compared with those that transformers'
-examples make of the data with their tokenizer (training_objectives.py). transformers must load attend's result without a
-warning.
+examples make of the data with their tokenizer (training_objectives.py). transformers must load attend's result without
+missing or unexpected tensors.
 """
 
 from __future__ import annotations

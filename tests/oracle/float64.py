@@ -13,7 +13,7 @@ from random_inputs import IGNORED
 
 
 def double_of(family: str) -> torch.dtype:
-    """Transformer-XL's original masks in float32 only."""
+    """The original of Transformer-XL has masks only in float32."""
     return torch.float32 if family == "transfo-xl" else torch.float64
 
 

@@ -26,7 +26,7 @@ class Size:
         return self.heads * self.head_width
 
 
-# Odd sizes: no head width fills a vector of the processor, and Marian's sinusoids get an odd model width.
+# Unusual sizes: most head widths do not fill a vector of the processor, and Marian's sinusoids get an odd model width.
 SIZES = [
     Size(heads=3, head_width=12, layers=3, vocabulary=101, feed_forward=50, positions=40),
     Size(heads=5, head_width=7, layers=2, vocabulary=130, feed_forward=91, positions=48),

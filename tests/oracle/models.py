@@ -44,7 +44,7 @@ def randomize(
         return torch.randn(shape, generator=generator) * deviation
 
     if getattr(model.config, "scale_embedding", False):
-        # The model multiplies by the inverse.
+        # The model multiplies embeddings by the inverse.
         embedding *= getattr(model.config, "d_model", model.config.hidden_size) ** -0.5
     done: set[int] = set()
     with torch.no_grad():

@@ -35,7 +35,7 @@ def tree(modules: Modules) -> nn.ModuleDict:
 
 
 def turned(x: Tensor, angles: Tensor, halves: bool) -> Tensor:
-    """The first numbers of heads [B, H, T, D] in pairs, by angles [T, pairs] or [B, 1, T, pairs]."""
+    """Rotates the first numbers of heads [B, H, T, D] in pairs, by angles [T, pairs] or [B, 1, T, pairs]."""
     count = 2 * angles.shape[-1]
     part, rest = x[..., :count], x[..., count:]
     first, second = part.chunk(2, -1) if halves else (part[..., ::2], part[..., 1::2])
@@ -49,7 +49,7 @@ def frequencies(base: float, size: int) -> Tensor:
 
 
 def slopes(heads: int) -> Tensor:
-    """ALiBi's, for any number of heads."""
+    """ALiBi's slopes, for any number of heads."""
     power = 2 ** math.floor(math.log2(heads))
     of_power = [2 ** (-8 * (h + 1) / power) for h in range(power)]
     between = [2 ** (-4 * (h + 1) / power) for h in range(0, 2 * power, 2)]
@@ -65,7 +65,7 @@ class Remote(PreTrainedModel):
 
 
 class Body(Remote):
-    """Embeddings, and layers with norms behind the sublayers."""
+    """Embeddings, and layers with norms after the sublayers."""
 
     heads = "num_attention_heads"  # the field with their number
     layer_list = "encoder.layer"

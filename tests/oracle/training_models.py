@@ -62,7 +62,7 @@ def make(directory: Path, family: str, objective: Objective, seed: int) -> PreTr
 
 
 def load(directory: Path, objective: Objective) -> PreTrainedModel:
-    """The model in float64, without dropout. A warning of transformers is an error."""
+    """The model in float64, without dropout. A missing or unexpected tensor is an error."""
     kind = getattr(transformers, f"AutoModelFor{objective.head}")
     more = {"attention_probs_dropout_prob": 0.0} if json.loads((directory / "config.json").read_text())["model_type"] == "big_bird" else {}
     model, info = kind.from_pretrained(directory, attn_implementation="eager", output_loading_info=True, **more)

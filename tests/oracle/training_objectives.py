@@ -19,7 +19,7 @@ import training_data as data
 from common import Tensors
 
 LONGEST = 60  # tokens: longer texts are truncated
-IGNORED = -100
+IGNORED = -100  # a label that does not count
 
 # Losses: for one text, a list of (sum over labels, number of labels), one for each term.
 Term = tuple[torch.Tensor, int]
