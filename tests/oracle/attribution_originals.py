@@ -18,7 +18,7 @@ from PIL import Image
 from transformers import PreTrainedTokenizerFast
 
 from check_scoring import BERT, GPT, MODELS, PAIR, SPECIAL, TOKENIZER, WORDS
-from models import head_class
+from originals import head_class
 
 LABELS = {"num_labels": 3, "id2label": {0: "low", 1: "middle", 2: "high"}, "label2id": {"low": 0, "middle": 1, "high": 2}}
 DISTILBERT = {"dim": 36, "n_layers": 3, "n_heads": 3, "hidden_dim": 50, "max_position_embeddings": 90, "initializer_range": 0.3}

@@ -19,8 +19,9 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, 
 from transformers import AutoConfig, PreTrainedTokenizerFast
 
 from common import Tensors
-from forward import make_inputs
-from models import SMALL, make_model
+from model_cases import SMALL
+from models import make_model
+from random_inputs import make_inputs
 
 LINES = ["The lamp is on the table.", "Nobody saw the second door.", "Rain again, and no umbrella."]
 INVALID = b"caf\xe9 au lait\n"  # Latin-1, so no UTF-8

@@ -11,8 +11,10 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoConfig
 
 from bad_cases import BadCase, Workshop
-from forward import LAYOUTS, layouts_of, make_inputs
-from models import CASES, SMALL, make_model
+from layouts import LAYOUTS, layouts_of
+from model_cases import CASES, SMALL
+from models import make_model
+from random_inputs import make_inputs
 
 MISSING = "missing"
 NONSENSE: list[Any] = [MISSING, -1, 0, 3, 10**12, 2**31 - 1, 2**64, "many", 2.5, -0.5, [3], [], {}, True, None, [["many"]]]

@@ -91,7 +91,7 @@ class Fuzz:
         spec = self.one("%s", "%d", "%5.1f", "%r", "%-6s|", "%05d", "%x", "%+d", "%e", "%g", "%i", "%%", "%.3s", "%6.2f%%", "% d", "%#x", "%o", "%c", "%X", "%.0f", "%a")
         value = self.number(depth) if spec[-1] not in "rs|a" else self.value(depth)
         if spec == "%%":
-            return f"('%%' | format)"
+            return "('%%' | format)"
         if self.often(0.3):
             return f"('{spec}' | format({value}))"
         if self.often(0.3):
@@ -283,7 +283,7 @@ class Fuzz:
         parameters = self.one("a", "a, b='x'", "a, b=none, c=[1]", f"a, b={self.value(1)}", "a, b=a", "")
         body = self.one("{{ a }}{{ b }}", "{{ a | default('no') }}|{{ c }}", "{{ varargs }}{{ kwargs }}", "{{ a }}{{ b is defined }}{{ varargs | length }}", "{{ kwargs | items | list }}", "{{ caller() if caller else 'alone' }}") + (self.body(d) if self.often(0.5) else "")
         if self.often(0.15):
-            body += self.tag(f"if a is number and a > 0 and a < 4") + "{{ " + f"{name}(a - 1)" + " }}" + self.tag("endif")
+            body += self.tag("if a is number and a > 0 and a < 4") + "{{ " + f"{name}(a - 1)" + " }}" + self.tag("endif")
         if self.often(0.15):
             inner = self.name()
             body += self.tag(f"macro {inner}(q, r=1)") + "<{{ q }}{{ r }}{{ a }}>" + self.tag("endmacro") + "{{ " + f"{inner}({self.value(0)}, r=2)" + " }}"

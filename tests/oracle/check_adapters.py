@@ -28,8 +28,12 @@ from safetensors.torch import save_file
 from torch import nn
 
 from common import Attend, AttendFailed, Table, Tensors, compare
-from forward import Original, double_of, has_loss, make_inputs
-from models import SMALL, load_model, make_model
+from float64 import double_of
+from forward import Original
+from model_cases import SMALL
+from models import make_model
+from originals import load_model
+from random_inputs import has_loss, make_inputs
 
 GOLDENS = Path(__file__).resolve().parent.parent / "data" / "adapters"
 COLUMNS = [("case", 26), ("seed", 4), ("tensors", 7), ("value", 8), ("gradient", 8)]
@@ -37,7 +41,7 @@ COLUMNS = [("case", 26), ("seed", 4), ("tensors", 7), ("value", 8), ("gradient",
 
 @dataclass(frozen=True)
 class AdapterCase:
-    """A case of models.py and the fields of the config of this kind."""
+    """A case of model_cases.py and the fields of the config of this kind."""
 
     model: str
     settings: dict[str, Any]

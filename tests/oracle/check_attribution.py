@@ -26,7 +26,7 @@ from PIL import Image
 
 from attribution_originals import SIZES, VALUES, Original, Sides, ask, baseline_of, make_directory
 from common import Attend, AttendFailed, Table
-from models import head_class
+from originals import head_class
 
 LIMIT = 1e-4  # of a score, relative to the method's largest
 COMPLETE = 0.01  # of the score's change, with 50 steps

@@ -25,10 +25,14 @@ import torch
 
 from check_generation import load_generator, make_prompts
 from common import SCORE_LIMIT, VALUE_LIMIT, Attend, AttendFailed, Tensors, compare, relative_error
-from configurations import CLASSES, COMPOSED, Draw, Fields, heads_of, make_configuration
-from forward import Original, double_of, grows, has_loss, is_paired, label_padding, layouts_of, make_inputs
-from models import MARIAN_LIKE
+from configurations import CLASSES, COMPOSED, heads_of, make_configuration
+from field_rules import Draw, Fields
+from float64 import double_of
+from forward import Original
+from layouts import layouts_of
+from model_families import MARIAN_LIKE
 from original_generate import original_generate
+from random_inputs import grows, has_loss, is_paired, label_padding, make_inputs
 from sentence_directories import (
     BODIES, WORDS, expected, expected_of_texts, make_modules, save_modules, save_tokenizer,
 )  # fmt: skip

@@ -22,8 +22,13 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from common import Attend, AttendFailed, Table, Tensors
-from forward import Original, layouts_of, make_inputs
-from models import CASES, SMALL, Case, load_model, make_config, make_model
+from forward import Original
+from layouts import layouts_of
+from model_cases import CASES, SMALL, Case
+from model_configs import make_config
+from models import make_model
+from originals import load_model
+from random_inputs import make_inputs
 
 PREDICTING = ("LMHeadModel", "MaskedLM", "CausalLM", "PreTraining", "ConditionalGeneration", "MTModel", "DoubleHeadsModel")
 

@@ -30,7 +30,7 @@ from safetensors.torch import load_file, save_file
 import slow_tokenizers
 from common import Attend, AttendFailed, Table, Tensors, relative_error
 from ctranslate2_models import CASES, KINDS, SMALL, family, make, read
-from models import load_model
+from originals import load_model
 
 DATA = Path(__file__).parents[1] / "data" / "ctranslate2"
 TEXTS = ["the lamp is on the table", "we waited in the dark kitchen", "12 boats & 345 gulls"]

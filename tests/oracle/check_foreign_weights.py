@@ -25,7 +25,8 @@ from safetensors.torch import load_file, save_file
 from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 from common import Attend, AttendFailed, Table, Tensors, relative_error
-from models import load_model, randomize
+from models import randomize
+from originals import load_model
 
 DATA = Path(__file__).parents[1] / "data" / "foreign"
 CASES = ["bert", "gpt2", "t5", "gpt_oss"]

@@ -21,7 +21,7 @@ from typing import Any
 import jsonschema
 import torch
 import xgrammar
-from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedTokenizerFast
+from transformers import LogitsProcessor, LogitsProcessorList
 
 from check_scoring import make_directory, texts_of
 from common import Attend, AttendFailed, Table

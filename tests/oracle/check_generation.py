@@ -25,9 +25,12 @@ import torch
 from transformers import PretrainedConfig
 
 from common import Attend, AttendFailed, Runner, Table, Tensors, limit_of, relative_error
-from forward import InputMaker, Original, double_of
-from models import SIZES, Size, make_model
+from float64 import double_of
+from forward import Original
+from model_cases import SIZES, Size
+from models import make_model
 from original_generate import Settings, original_generate, prompt_length
+from random_inputs import InputMaker
 from stand_in import Spoiled, StandIn
 
 COLUMNS = [("case", 18), ("seed", 4), ("rows", 4), ("new", 4), ("ended", 5), ("tokens", 6), ("score", 8),

@@ -27,7 +27,7 @@ from transformers import PreTrainedTokenizerBase
 from attribution_originals import PAIRED, make_directory
 from check_scoring import WORDS
 from common import Attend, AttendFailed, Table
-from models import head_class
+from originals import head_class
 
 LIMIT = 1e-4  # of a score, relative to the method's largest
 NAMES = ["GPT2LMHeadModel", "GPTNeoForCausalLM", "T5ForConditionalGeneration", "BartForConditionalGeneration", "MarianMTModel"]

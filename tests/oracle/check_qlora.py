@@ -36,9 +36,14 @@ from transformers.pytorch_utils import Conv1D
 
 import training_data as data
 from check_adapters import AdapterCase, make_adapter, stored_name
-from check_training import FAILURES, FAMILIES, OBJECTIVES, Objective, texts_of
+from check_training import FAILURES
 from common import Attend, Table, Tensors
-from models import Case, Size, make_config, randomize
+from model_cases import Case, Size
+from model_configs import make_config
+from models import randomize
+from training_models import FAMILIES
+from training_objectives import OBJECTIVES, Objective
+from training_steps import texts_of
 
 LIMIT = 3e-4  # of a factor's gradient: norm of the difference relative to its own norm
 MOVED, TIMES, NOISE_FACTOR = 3e-7, 6, 3.0

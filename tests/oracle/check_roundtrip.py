@@ -25,12 +25,16 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import CONFIG_MAPPING, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerFast
 
+import remote_configs
+import remote_heads
 from check_generation import differences
-import remote_encoders
 from common import Attend, AttendFailed, Runner, Table, Tensors, compare
-from forward import IGNORED, Original, double_of, make_inputs
-from models import CASES, make_model
+from float64 import double_of
+from forward import Original
+from model_cases import CASES
+from models import make_model
 from original_generate import original_generate
+from random_inputs import IGNORED, make_inputs
 from stand_in import Spoiled, StandIn
 
 TEXTS = [
@@ -212,8 +216,8 @@ def drawn_otherwise(original: torch.nn.Module, made: Tensors, head: str) -> list
 
 def heads_of(family: str) -> dict[str, type[PreTrainedModel]]:
     """The architectures of a family in transformers, by name."""
-    if family in remote_encoders.FAMILIES:
-        return remote_encoders.heads_of(family)
+    if family in remote_configs.FAMILIES:
+        return remote_heads.heads_of(family)
     place = CONFIG_MAPPING[family].__module__.replace(".configuration_", ".modeling_")
     return {
         name: each

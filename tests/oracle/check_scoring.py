@@ -23,7 +23,7 @@ import transformers
 from transformers import PreTrainedTokenizerFast
 
 from common import Attend, AttendFailed, Table
-from models import head_class
+from originals import head_class
 
 TOKENIZER = Path(__file__).parents[1] / "data/tokenizers/roberta/tokenizer.json"
 LIMIT = 2e-5  # of a log-probability and of their sum, relative to the largest

@@ -18,7 +18,6 @@ import unicodedata
 from collections import Counter
 
 from tokenizers import Regex, Tokenizer
-from tokenizers import decoders as D
 from tokenizers import models as M
 from tokenizers import normalizers as N
 from tokenizers import pre_tokenizers as P
@@ -153,7 +152,7 @@ def check_fast(options, rng, directory, report):
         for text, found in zip(texts, ours):
             try:
                 theirs = expected(tokenizer.encode(text))
-            except BaseException as error:  # includes a panic of Rust
+            except BaseException:  # includes a panic of Rust
                 theirs = None
             if theirs is None:
                 continue

@@ -7,8 +7,6 @@ file's integers and shorter numbers stand for by the definition of the format: a
 from __future__ import annotations
 
 import dataclasses
-import json
-import shutil
 import struct
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,9 @@ from ctranslate2.converters import TransformersConverter
 from safetensors.torch import load_file, save_file
 
 import slow_tokenizers
-from models import Case, Size, make_config, randomize
+from model_cases import Case, Size
+from model_configs import make_config
+from models import randomize
 
 KINDS = ["float32", "float16", "bfloat16", "int16", "int8", "int8_float32", "int8_float16", "int8_bfloat16"]
 CASES = {

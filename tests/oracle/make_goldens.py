@@ -27,8 +27,11 @@ from transformers import AutoConfig
 from check_generation import all_settings, differences, load_generator, make_generator, stable_case
 from common import Tensors, compare
 from configurations import make_configuration
-from forward import Original, double_of, expect, label_padding, make_inputs
-from models import SMALL, make_model
+from float64 import double_of
+from forward import expect
+from model_cases import SMALL
+from models import make_model
+from random_inputs import label_padding, make_inputs
 
 DATA = Path(__file__).resolve().parent.parent / "data" / "models"
 LARGEST_FILE = 90_000  # bytes

@@ -5,7 +5,6 @@
 Every directory NAME/ holds tokenizer.json and cases.json. The texts and the training corpus are our own.
 unicode.json holds a checksum of what `tokenizers` thinks of every code point.
 """
-import base64
 import json
 import pathlib
 import shutil

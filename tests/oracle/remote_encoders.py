@@ -1,5 +1,7 @@
-"""Encoders whose code is part of their checkpoints, not of transformers: NomicBERT, GTE v1.5 and JinaBERT v2, written anew
-from their definitions. The names of tensors and of config fields are those of the checkpoints.
+"""Encoders whose code is part of their checkpoints, not of transformers: NomicBERT, GTE v1.5 and JinaBERT v2.
+
+They follow the definitions. Tensors have the names of the checkpoints. Configs are in remote_configs.py, heads in
+remote_heads.py.
 """
 
 from __future__ import annotations
@@ -10,23 +12,14 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn import functional
-from transformers import AutoConfig, BertConfig, PretrainedConfig, PreTrainedModel
+from transformers import BertConfig, PreTrainedModel
 from transformers.activations import ACT2FN
-from transformers.loss.loss_utils import ForSequenceClassificationLoss
-from transformers.modeling_outputs import (
-    BaseModelOutputWithPooling, MaskedLMOutput, SequenceClassifierOutput, TokenClassifierOutput,
-)  # fmt: skip
+from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+from remote_configs import NewConfig, NomicBertConfig
 
 Modules = dict[str, nn.Module]
 Tensor = torch.Tensor
-
-
-class NomicBertConfig(PretrainedConfig):
-    model_type = "nomic_bert"
-
-
-class NewConfig(PretrainedConfig):
-    model_type = "new"
 
 
 def tree(modules: Modules) -> nn.ModuleDict:
@@ -42,7 +35,7 @@ def tree(modules: Modules) -> nn.ModuleDict:
 
 
 def turned(x: Tensor, angles: Tensor, halves: bool) -> Tensor:
-    """The first numbers of heads [B, H, T, D] in pairs, by angles [T, pairs] or [B, 1, T, pairs]."""
+    """Rotates the first numbers of heads [B, H, T, D] in pairs, by angles [T, pairs] or [B, 1, T, pairs]."""
     count = 2 * angles.shape[-1]
     part, rest = x[..., :count], x[..., count:]
     first, second = part.chunk(2, -1) if halves else (part[..., ::2], part[..., 1::2])
@@ -56,7 +49,7 @@ def frequencies(base: float, size: int) -> Tensor:
 
 
 def slopes(heads: int) -> Tensor:
-    """ALiBi's, for any number of heads."""
+    """ALiBi's slopes, for any number of heads."""
     power = 2 ** math.floor(math.log2(heads))
     of_power = [2 ** (-8 * (h + 1) / power) for h in range(power)]
     between = [2 ** (-4 * (h + 1) / power) for h in range(0, 2 * power, 2)]
@@ -72,10 +65,10 @@ class Remote(PreTrainedModel):
 
 
 class Body(Remote):
-    """Embeddings, and layers with norms behind the sublayers."""
+    """Embeddings, and layers with norms after the sublayers."""
 
     heads = "num_attention_heads"  # the field with their number
-    word_table, layer_list = "embeddings.word_embeddings", "encoder.layer"
+    layer_list = "encoder.layer"
 
     def __init__(self, config: Any, pooled: bool | None = None) -> None:
         super().__init__(config)
@@ -97,7 +90,7 @@ class Body(Remote):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None,
                 position_ids: Tensor | None = None, **_: Any) -> BaseModelOutputWithPooling:  # fmt: skip
-        table, config = self.embeddings, self.config
+        table = self.embeddings
         x = table["word_embeddings"](input_ids)
         if "token_type_embeddings" in table:
             x = x + table["token_type_embeddings"](torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids)
@@ -160,7 +153,7 @@ class NomicBertModel(Body):
     def layer_result(self, layer: Any, x: Tensor, added: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
         config = self.config
         size = int(config.n_embd // config.n_head * config.rotary_emb_fraction)
-        # The base grows with the text, here by itself; the checkpoints' code asks the longest of a batch.
+        # The base grows with each text. In the checkpoints' code it grows with the longest text of a batch.
         seen = (added > -1).expand(len(x), 1, 1, x.shape[1])[:, 0, 0] * torch.arange(1, x.shape[1] + 1)
         angles = torch.stack([torch.arange(x.shape[1]).float()[:, None] * frequencies(self.base_for(length, size), size)
                               for length in seen.max(1).values.tolist()])[:, None]  # fmt: skip
@@ -257,155 +250,3 @@ class JinaBertModel(BertWidths):
         mlp, act = layer["mlp"], {"geglu": functional.gelu, "reglu": functional.relu}[config.feed_forward_type]
         gate, up = mlp["gated_layers"](x).chunk(2, -1)
         return mlp["layernorm"](x + mlp["wo"](act(gate) * up)), weights
-
-
-class Headed(Remote):
-    """A body, and what reads its last states."""
-
-    pooled = False
-
-    def __init__(self, config: Any) -> None:
-        super().__init__(config)
-        setattr(self, self.base_model_prefix, self.body(config, pooled=self.pooled))
-        table = self.get_input_embeddings().weight
-        for name, module in tree(self.head_parts(config, table.shape[1], table.shape[0])).items():
-            self.add_module(name, module)
-        self.post_init()
-
-    def get_input_embeddings(self) -> Any:
-        return getattr(self, self.base_model_prefix).get_input_embeddings()
-
-    def forward(self, labels: Tensor | None = None, **given: Any) -> Any:
-        made = getattr(self, self.base_model_prefix)(**given)
-        logits = self.scores(made)
-        loss = None if labels is None else self.loss_of(logits, labels)
-        return self.output(loss=loss, logits=logits, hidden_states=made.hidden_states, attentions=made.attentions)
-
-    def loss_of(self, logits: Tensor, labels: Tensor) -> Tensor:
-        return functional.cross_entropy(logits.flatten(0, 1), labels.flatten())
-
-
-class Predicts(Headed):
-    """Scores of the vocabulary; `places` has the names of the matrix, the norm and the last matrix."""
-
-    output = MaskedLMOutput
-
-    def head_parts(self, config: Any, width: int, vocabulary: int) -> Modules:
-        dense, norm, last = self.places
-        epsilon = getattr(config, "layer_norm_epsilon", None) or config.layer_norm_eps
-        return {dense: nn.Linear(width, width, bias=self.has_bias(config)), norm: nn.LayerNorm(width, eps=epsilon),
-                last: nn.Linear(width, vocabulary, bias=self.has_bias(config))}  # fmt: skip
-
-    def has_bias(self, config: Any) -> bool:
-        return getattr(config, "mlp_fc1_bias", True)
-
-    def get_output_embeddings(self) -> Any:
-        return self.get_submodule(self.places[2])
-
-    def scores(self, made: Any) -> Tensor:
-        dense, norm, last = map(self.get_submodule, self.places)
-        return last(norm(self.activation(dense(made.last_hidden_state))))
-
-    def activation(self, x: Tensor) -> Tensor:
-        return ACT2FN[self.config.hidden_act](x)
-
-
-class NomicBertForPreTraining(Predicts):
-    config_class, base_model_prefix, body = NomicBertConfig, "bert", NomicBertModel
-    places = [f"cls.predictions.{name}" for name in ("transform.dense", "transform.layer_norm", "decoder")]
-    _tied_weights_keys = ["cls.predictions.decoder.weight"]
-
-    def activation(self, x: Tensor) -> Tensor:
-        name = self.config.activation_function
-        return functional.silu(x) if name == "swiglu" else functional.gelu(x, approximate="tanh" if name.startswith("gelu_") else "none")
-
-
-class NewForMaskedLM(Predicts):
-    config_class, base_model_prefix, body = NewConfig, "new", NewModel
-    places = [f"lm_head.{name}" for name in ("dense", "norm", "decoder")]
-    _tied_weights_keys = ["lm_head.decoder.weight"]
-
-
-class JinaBertForMaskedLM(Predicts):
-    config_class, base_model_prefix, body = BertConfig, "bert", JinaBertModel
-    places = [f"cls.predictions.{name}" for name in ("transform.dense", "transform.LayerNorm", "decoder")]
-    _tied_weights_keys = ["cls.predictions.decoder.weight"]
-
-    def __init__(self, config: Any) -> None:
-        super().__init__(config)
-        decoder = self.get_output_embeddings()
-        self.cls["predictions"].bias = nn.Parameter(torch.zeros_like(decoder.bias))  # outside of the matrix, as in BERT
-        decoder.bias = None
-
-    def scores(self, made: Any) -> Tensor:
-        return super().scores(made) + self.cls["predictions"].bias
-
-
-class Classifies(Headed):
-    output, pooled = SequenceClassifierOutput, True
-
-    def head_parts(self, config: Any, width: int, vocabulary: int) -> Modules:
-        return {"classifier": nn.Linear(width, config.num_labels)}
-
-    def scores(self, made: Any) -> Tensor:
-        return self.classifier(made.pooler_output)
-
-    def loss_of(self, logits: Tensor, labels: Tensor) -> Tensor:
-        return ForSequenceClassificationLoss(labels, logits, self.config)
-
-
-class Tags(Classifies):
-    output, pooled = TokenClassifierOutput, False
-
-    def scores(self, made: Any) -> Tensor:
-        return self.classifier(made.last_hidden_state)
-
-    def loss_of(self, logits: Tensor, labels: Tensor) -> Tensor:
-        return Headed.loss_of(self, logits, labels)
-
-
-def head_of(kind: type, name: str, body: Any) -> type:
-    return type(name, (kind,), {"config_class": body.config_class, "base_model_prefix": body.base_model_prefix, "body": body})
-
-
-HEADS: dict[str, type] = {
-    each.__name__: each for each in (
-        NomicBertModel, NewModel, JinaBertModel, NomicBertForPreTraining, NewForMaskedLM, JinaBertForMaskedLM,
-        head_of(Classifies, "NomicBertForSequenceClassification", NomicBertModel),
-        head_of(Classifies, "NewForSequenceClassification", NewModel), head_of(Tags, "NewForTokenClassification", NewModel),
-        head_of(Classifies, "JinaBertForSequenceClassification", JinaBertModel),
-        head_of(Tags, "JinaBertForTokenClassification", JinaBertModel),
-    )
-}  # fmt: skip
-NOMIC: dict[str, Any] = {
-    "activation_function": "swiglu", "layer_norm_epsilon": 1e-12, "rotary_emb_base": 1000, "rotary_emb_fraction": 1.0,
-    "rotary_emb_interleaved": False, "rotary_scaling_factor": None, "max_trained_positions": 2048, "qkv_proj_bias": False,
-    "mlp_fc1_bias": False, "mlp_fc2_bias": False, "pad_vocab_size_multiple": 1, "pad_token_id": 0, "type_vocab_size": 2,
-    "initializer_range": 0.02,
-}  # fmt: skip
-GTE: dict[str, Any] = {
-    "hidden_act": "gelu", "layer_norm_eps": 1e-12, "layer_norm_type": "layer_norm", "position_embedding_type": "rope",
-    "rope_theta": 500.0, "rope_scaling": None, "pack_qkv": True, "pad_token_id": 0, "type_vocab_size": 0, "initializer_range": 0.02,
-}  # fmt: skip
-JINA: dict[str, Any] = {"position_embedding_type": "alibi", "feed_forward_type": "geglu"}
-FAMILIES = {"nomic_bert": "Nomic", "new": "New", "jina_bert": "Jina"}  # and how their classes begin
-
-
-def remote_config(family: str, settings: dict[str, Any], size: Any) -> PretrainedConfig:
-    """`size` is one of models.SIZES; halves of heads are rotated, or of half of a head."""
-    width = size.heads * -(-size.head_width // 4) * 4
-    if family == "nomic_bert":
-        fields = NOMIC | dict(vocab_size=size.vocabulary, n_embd=width, n_layer=size.layers, n_head=size.heads, n_inner=size.feed_forward,
-                              n_positions=size.positions)  # fmt: skip
-        return NomicBertConfig(**(fields | settings))
-    fields = dict(vocab_size=size.vocabulary, hidden_size=width, num_hidden_layers=size.layers, num_attention_heads=size.heads,
-                  intermediate_size=size.feed_forward, max_position_embeddings=size.positions)  # fmt: skip
-    return NewConfig(**(GTE | fields | settings)) if family == "new" else BertConfig(**(JINA | fields | settings))
-
-
-def heads_of(family: str) -> dict[str, type]:
-    return {name: each for name, each in HEADS.items() if name.startswith(FAMILIES[family])}
-
-
-AutoConfig.register("nomic_bert", NomicBertConfig)
-AutoConfig.register("new", NewConfig)

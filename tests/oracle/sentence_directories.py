@@ -14,8 +14,9 @@ from torch import nn
 from transformers import PreTrainedTokenizerFast
 
 from common import Tensors
-from configurations import Draw
-from forward import Original, make_inputs
+from field_rules import Draw
+from forward import Original
+from random_inputs import make_inputs
 
 BODIES = {
     "bert": "BertModel", "distilbert": "DistilBertModel", "roberta": "RobertaModel", "albert": "AlbertModel",

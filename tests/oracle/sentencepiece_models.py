@@ -1,6 +1,5 @@
 """Trains small SentencePiece models, with normalization rules of our own."""
 import io
-import pathlib
 import tempfile
 
 import sentencepiece

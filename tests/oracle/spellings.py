@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
-from configurations import Draw
-from models import load_model
+from field_rules import Draw
+from originals import load_model
 
 # Tensors that older versions stored although they can be computed, by the suffix of the name of a
 # neighbouring tensor.

@@ -13,7 +13,6 @@ os.environ["TRUST_REMOTE_CODE"] = "True"  # transformers requires it before it r
                                           # ours
 
 import transformers
-from sentencepiece import sentencepiece_model_pb2
 from transformers import AddedToken, AutoTokenizer
 
 import slow_tokenizers
