@@ -1,6 +1,6 @@
-// Products with 16-bit weights, float16 or bfloat16, which are widened to float32 inside the product. The
-// result is bit for bit that of the widened matrix (kernels.h). They take half of float32's memory, and less
-// time for few rows, where memory bandwidth is the limit.
+// Products with float16 weights, which are widened to float32 inside the product. The result is bit for bit
+// that of the widened matrix (kernels.h). They take half of float32's memory, and less time for few rows,
+// where memory bandwidth is the limit. (bfloat16: Kernels::multiply_bfloat16.)
 #pragma once
 
 #include "kernels/kernels.h"
@@ -9,17 +9,15 @@
 
 namespace attend::kernels {
 
-enum class HalfFormat { float16, bfloat16 };
-
 struct HalfKernels {
   // Like pack_panels and multiply of Kernels, with as many panels and numbers; MatrixProduct::b is not read.
-  // Rounds to nearest, ties to even; in float16, numbers from 65520 on become infinities.
-  void (*pack)(HalfFormat, std::uint16_t* packed, const float* b, std::int64_t b_row, std::int64_t b_column,
+  // Rounds to nearest, ties to even; numbers from 65520 on become infinities.
+  void (*pack)(std::uint16_t* packed, const float* b, std::int64_t b_row, std::int64_t b_column,
                std::int64_t depth, std::int64_t columns, std::int64_t panel_begin, std::int64_t panel_end);
-  void (*multiply)(HalfFormat, const MatrixProduct&, const std::uint16_t* packed, std::int64_t row_begin,
+  void (*multiply)(const MatrixProduct&, const std::uint16_t* packed, std::int64_t row_begin,
                    std::int64_t row_end, std::int64_t panel_begin, std::int64_t panel_end);
   // Column j of B as pack wrote it: [depth].
-  void (*column)(HalfFormat, float* to, const std::uint16_t* packed, std::int64_t depth, std::int64_t j);
+  void (*column)(float* to, const std::uint16_t* packed, std::int64_t depth, std::int64_t j);
 };
 
 // Those of the set of kernels(), or of the set with this name (find_kernels).

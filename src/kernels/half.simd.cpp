@@ -1,4 +1,4 @@
-// HalfKernels of one instruction set: products with 16-bit weights. For few rows they are widened in
+// HalfKernels of one instruction set: products with float16 weights. For few rows they are widened in
 // registers, for many a block at a time.
 #include "kernels/half.h"
 
@@ -17,10 +17,9 @@ float float_of_bits(std::uint32_t bits) {
   return x;
 }
 
-// A 16-bit number to and from float32, to nearest, ties to even. Not every compiler supports float16 on every
+// float16 to and from float32, to nearest, ties to even. Not every compiler supports float16 on every
 // machine, so without an instruction the bits are assembled here.
-std::uint16_t half_of(HalfFormat format, float x) {
-  if (format == HalfFormat::bfloat16) return static_cast<std::uint16_t>(pair_of(x, 0.0f));
+std::uint16_t half_of(float x) {
 #if defined(__F16C__)
   return _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT);
 #else
@@ -40,8 +39,7 @@ std::uint16_t half_of(HalfFormat format, float x) {
   return static_cast<std::uint16_t>(sign | half);
 #endif
 }
-float widened(HalfFormat format, std::uint16_t half) {
-  if (format == HalfFormat::bfloat16) return float_of_bits(static_cast<std::uint32_t>(half) << 16);
+float widened(std::uint16_t half) {
 #if defined(__F16C__)
   return _cvtsh_ss(half);
 #else
@@ -55,32 +53,27 @@ float widened(HalfFormat format, std::uint16_t half) {
 }
 
 // Widens W numbers.
-template <HalfFormat format>
 inline Vector load_halves(const std::uint16_t* from) {
-  if constexpr (format == HalfFormat::bfloat16) {
-    return reinterpret_cast<Vector>(load_wide(from) << 16);
-  } else {
 #if defined(__AVX512F__)
-    return (Vector)_mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+  return (Vector)_mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 #elif defined(__F16C__)
-    return (Vector)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  return (Vector)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
 #else
-    Vector v;
-    for (int i = 0; i < W; ++i) v[i] = widened(format, from[i]);
-    return v;
+  Vector v;
+  for (int i = 0; i < W; ++i) v[i] = widened(from[i]);
+  return v;
 #endif
-  }
 }
 
 // R rows from i by a panel that is widened in registers: the limit is reading the weights.
-template <HalfFormat format, int R>
+template <int R>
 void few_rows_of_halves(const MatrixProduct& m, const std::uint16_t* b, std::int64_t i, std::int64_t panel) {
   Vector sum[R][kVectors] = {};
   const float* a = m.a + i * m.a_row;
   for (std::int64_t k = 0; k < m.depth; ++k) {
     Vector right[kVectors];
 #pragma GCC unroll 3
-    for (int v = 0; v < kVectors; ++v) right[v] = load_halves<format>(b + k * kPanel + v * W);
+    for (int v = 0; v < kVectors; ++v) right[v] = load_halves(b + k * kPanel + v * W);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       const Vector left = splat(a[r * m.a_row + k * m.a_column]);
@@ -103,16 +96,15 @@ void few_rows_of_halves(const MatrixProduct& m, const std::uint16_t* b, std::int
 }
 
 // `rows` rows, at most R.
-template <HalfFormat format, int R>
+template <int R>
 void few_rows(const MatrixProduct& m, const std::uint16_t* b, std::int64_t i, std::int64_t rows,
               std::int64_t panel) {
   if constexpr (R > 0) {
-    if (rows < R) return few_rows<format, R - 1>(m, b, i, rows, panel);
-    few_rows_of_halves<format, R>(m, b, i, panel);
+    if (rows < R) return few_rows<R - 1>(m, b, i, rows, panel);
+    few_rows_of_halves<R>(m, b, i, panel);
   }
 }
 
-template <HalfFormat format>
 void multiply_halves(const MatrixProduct& m, const std::uint16_t* packed, std::int64_t row_begin,
                      std::int64_t row_end, std::int64_t panel_begin, std::int64_t panel_end) {
   constexpr std::int64_t kBlock = 128;
@@ -121,7 +113,7 @@ void multiply_halves(const MatrixProduct& m, const std::uint16_t* packed, std::i
     const std::uint16_t* b = packed + panel * m.depth * kPanel;
     if (row_end - row_begin <= kFewRows) {
       for (std::int64_t i = row_begin; i < row_end; i += kRows)
-        few_rows<format, kRows>(m, b, i, row_end - i < kRows ? row_end - i : kRows, panel);
+        few_rows<kRows>(m, b, i, row_end - i < kRows ? row_end - i : kRows, panel);
       continue;
     }
     // A block of the panel is widened and then used by all rows. Blocks may have any depth, because sums
@@ -131,15 +123,14 @@ void multiply_halves(const MatrixProduct& m, const std::uint16_t* packed, std::i
       f.depth = m.depth - k < kBlock ? m.depth - k : kBlock;
       f.last = k + f.depth == m.depth;
       for (std::int64_t n = 0; n < f.depth * kPanel; n += W)
-        store(block + n, load_halves<format>(b + k * kPanel + n));
+        store(block + n, load_halves(b + k * kPanel + n));
       rows_by_panel(m, f, row_begin, row_end, panel);
     }
   }
 }
 
-void pack_halves(HalfFormat format, std::uint16_t* packed, const float* b, std::int64_t b_row,
-                 std::int64_t b_column, std::int64_t depth, std::int64_t columns, std::int64_t panel_begin,
-                 std::int64_t panel_end) {
+void pack_halves(std::uint16_t* packed, const float* b, std::int64_t b_row, std::int64_t b_column,
+                 std::int64_t depth, std::int64_t columns, std::int64_t panel_begin, std::int64_t panel_end) {
   constexpr std::int64_t kBlock = 64;
   alignas(64) float block[kBlock * kPanel];
   for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
@@ -148,24 +139,14 @@ void pack_halves(HalfFormat format, std::uint16_t* packed, const float* b, std::
       const std::int64_t some = depth - k < kBlock ? depth - k : kBlock;
       pack_block(block, b + k * b_row + j * b_column, b_row, b_column, some, width);
       std::uint16_t* to = packed + (panel * depth + k) * kPanel;
-      for (std::int64_t i = 0; i < some * kPanel; ++i) to[i] = half_of(format, block[i]);
+      for (std::int64_t i = 0; i < some * kPanel; ++i) to[i] = half_of(block[i]);
     }
   }
 }
 
-void multiply_halves(HalfFormat format, const MatrixProduct& m, const std::uint16_t* packed,
-                     std::int64_t row_begin, std::int64_t row_end, std::int64_t panel_begin,
-                     std::int64_t panel_end) {
-  if (format == HalfFormat::float16)
-    multiply_halves<HalfFormat::float16>(m, packed, row_begin, row_end, panel_begin, panel_end);
-  else
-    multiply_halves<HalfFormat::bfloat16>(m, packed, row_begin, row_end, panel_begin, panel_end);
-}
-
-void half_column(HalfFormat format, float* to, const std::uint16_t* packed, std::int64_t depth,
-                 std::int64_t j) {
+void half_column(float* to, const std::uint16_t* packed, std::int64_t depth, std::int64_t j) {
   for (std::int64_t k = 0; k < depth; ++k)
-    to[k] = widened(format, packed[(j / kPanel * depth + k) * kPanel + j % kPanel]);
+    to[k] = widened(packed[(j / kPanel * depth + k) * kPanel + j % kPanel]);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // The CPU kernels: plain functions over pointers and sizes, chosen for this machine when the program starts.
 //
 // Every function exists once per instruction set (see cmake/Kernels.cmake), compiled from one source, and
-// gives the same bits in all of them (simd.h explains how), except products rounded to bfloat16. Kernels
-// start no threads: work is cut into numbered tasks or ranges, and the caller gives each thread its own
-// range. Memory also comes from the caller.
+// gives the same bits in all of them (simd.h explains how). Kernels start no threads: work is cut into
+// numbered tasks or ranges, and the caller gives each thread its own range. Memory also comes from the
+// caller.
 #pragma once
 
 #include <cstdint>
@@ -175,8 +175,8 @@ struct Kernels {
   void (*multiply)(const MatrixProduct&, std::int64_t row_begin, std::int64_t row_end,
                    std::int64_t panel_begin, std::int64_t panel_end);
   // The same with both factors rounded to bfloat16, to nearest, and sums in float32. B is packed into
-  // panel_count(columns) panels of packed_size((depth + 1) / 2, columns) words in total. Faster than float32
-  // if the set has instructions for it; for the other sets it exists for tests.
+  // panel_count(columns) panels of packed_size((depth + 1) / 2, columns) words in total. If the set has
+  // instructions for it (multiplies_bfloat16), it is faster than float32; the others compute the same bits.
   bool multiplies_bfloat16;
   void (*pack_pairs)(std::uint32_t* packed, const float* b, std::int64_t b_row, std::int64_t b_column,
                      std::int64_t depth, std::int64_t columns, std::int64_t panel_begin,

@@ -1,6 +1,6 @@
 // bfloat16 for matrix products: float32 without its lower 16 bits. Numbers are stored in pairs, two
 // neighbours along the depth in one word, as AVX512_BF16 multiplies them; other instruction sets compute the
-// same with float32 instructions.
+// same bits with float32 instructions.
 #pragma once
 
 #include "kernels/simd.h"
@@ -24,13 +24,15 @@ inline PairVector splat(Pair x) {
   return x + PairVector{};
 }
 
-// a * b + c, of each lane's two numbers. Instructions flush numbers below 2^-126 to zero; the others do not.
+// c + a * b, of each lane's two numbers: first the upper ones, then the lower ones, each product fused with
+// its sum, as AVX512_BF16 defines it. Its instructions flush numbers below 2^-126 to zero; the others do not.
 inline Vector fused(PairVector a, PairVector b, Vector c) {
 #ifdef __AVX512BF16__
   return (Vector)_mm512_dpbf16_ps((__m512)c, (__m512bh)a, (__m512bh)b);
 #else
-  const Vector lower = fused(reinterpret_cast<Vector>(a << 16), reinterpret_cast<Vector>(b << 16), c);
-  return fused(reinterpret_cast<Vector>(a & 0xffff0000u), reinterpret_cast<Vector>(b & 0xffff0000u), lower);
+  const Vector upper =
+      fused(reinterpret_cast<Vector>(a & 0xffff0000u), reinterpret_cast<Vector>(b & 0xffff0000u), c);
+  return fused(reinterpret_cast<Vector>(a << 16), reinterpret_cast<Vector>(b << 16), upper);
 #endif
 }
 

@@ -108,9 +108,9 @@ std::shared_ptr<const PackedMatrix> PackedMatrix::make(const Tensor& weight, Wei
               "bfloat16",
               size);
       }
-      return make_half(weight, format, after_some);
+      return make_float16(weight, after_some);
     case WeightFormat::bfloat16:
-      return make_half(weight, format, after_some);
+      return make_bfloat16(weight, after_some);
     case WeightFormat::float32:
       return make_float32(weight, after_some);
   }

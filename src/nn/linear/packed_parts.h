@@ -17,8 +17,8 @@ using AfterSome = std::function<void()>;
 
 // One format each, in separate files.
 std::shared_ptr<const PackedMatrix> make_float32(const Tensor& weight, const AfterSome& after_some);
-std::shared_ptr<const PackedMatrix> make_half(const Tensor& weight, WeightFormat format,
-                                              const AfterSome& after_some);
+std::shared_ptr<const PackedMatrix> make_float16(const Tensor& weight, const AfterSome& after_some);
+std::shared_ptr<const PackedMatrix> make_bfloat16(const Tensor& weight, const AfterSome& after_some);
 std::shared_ptr<const PackedMatrix> make_int8(const Tensor& weight, const AfterSome& after_some);
 std::shared_ptr<const PackedMatrix> make_int4(const Tensor& weight, const AfterSome& after_some);
 // From the tensors of stored().
