@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""Decoders in few bits with Attend, llama.cpp and OpenVINO GenAI on this machine, in one run.
+
+    python benchmarks/compare_decoders.py --attend build/release/attend --threads 2
+
+Random weights in the shapes of SmolLM2-135M and Llama-3.2-1B, written as GGUF by attend convert, so all read the same
+file. The programs take turns, and the medians count. The prompt's speed is that of a run with one new token; the rest
+of a longer run is the speed of new tokens. Needs transformers, llama-cpp-python; openvino-genai if it can read the file.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+SHAPES = {
+    "smollm2-135m": dict(vocab_size=49152, hidden_size=576, intermediate_size=1536, num_hidden_layers=30,
+                         num_attention_heads=9, num_key_value_heads=3, rope_theta=100000.0),
+    "llama-3.2-1b": dict(vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=16,
+                         num_attention_heads=32, num_key_value_heads=8, rope_theta=500000.0),
+}  # fmt: skip
+BITS = {"q8_0": "int8", "q4_0": "int4", "q4_k_m": "int4"}  # of attend, for the file's type
+
+
+@dataclass
+class Case:
+    model: str
+    type: str
+    texts: int
+    prompt: int = 512
+    new_tokens: int = 128
+
+    @property
+    def name(self) -> str:
+        return f"{self.model} {self.type}, {self.texts} x {self.prompt} + {self.new_tokens}"
+
+
+def make_tokenizer(size: int, directory: str) -> None:
+    """One with `size` tokens: the bytes, and names that no text contains."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    names = [*alphabet, *(f"token{i}" for i in range(len(alphabet), size - 1))]
+    tokenizer = Tokenizer(models.BPE({name: i for i, name in enumerate(names)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|end|>").save_pretrained(directory)
+
+
+def make_file(case: Case, args) -> str:
+    """The GGUF file of a case."""
+    directory = os.path.join(args.models, case.model)
+    if not os.path.exists(os.path.join(directory, "model.safetensors")):
+        import torch
+        import transformers as tf
+
+        torch.manual_seed(0)
+        config = tf.LlamaConfig(**SHAPES[case.model], max_position_embeddings=32768, tie_word_embeddings=True,
+                                eos_token_id=SHAPES[case.model]["vocab_size"] - 1)  # fmt: skip
+        make_tokenizer(config.vocab_size, directory)
+        tf.LlamaForCausalLM(config).to(torch.bfloat16).save_pretrained(directory)
+    file = os.path.join(args.models, f"{case.model}-{case.type}.gguf")
+    if not os.path.exists(file):
+        subprocess.run([args.attend, "convert", directory, file, "--type", case.type], check=True)
+    return file
+
+
+def prompts(case: Case) -> list[list[int]]:
+    return np.random.default_rng(1).integers(1000, 9999, (case.texts, case.prompt)).tolist()
+
+
+def attend_seconds(case: Case, file: str, new_tokens: int, args) -> float:
+    command = [args.attend, "bench", file, "--work", "generate", "--weights", BITS[case.type], "--cache", args.cache,
+               "--threads", str(args.threads), "--json", "--lengths", ",".join([str(case.prompt)] * case.texts),
+               "--new-tokens", str(new_tokens), "--rounds", "2"]  # fmt: skip
+    reply = subprocess.run(command, check=True, capture_output=True, text=True)
+    return min(json.loads(reply.stdout)["seconds_per_round"])
+
+
+def llama_seconds(case: Case, file: str, counts: list[int], args) -> list[float]:
+    """Greedy, with the tokens chosen here, as fast as NumPy can: llama.cpp's own loop in C would choose them alike."""
+    import llama_cpp as llama
+
+    silent = llama.llama_log_callback(lambda *_: None)  # kept: llama.cpp calls it until the end
+    llama.llama_log_set(silent, None)
+    llama.llama_backend_init()
+    model = llama.llama_model_load_from_file(file.encode(), llama.llama_model_default_params())
+    params = llama.llama_context_default_params()
+    params.n_threads = params.n_threads_batch = args.threads
+    params.n_ctx = case.texts * (case.prompt + max(counts) + 32)
+    params.n_batch, params.n_seq_max = case.texts * case.prompt, case.texts
+    context = llama.llama_init_from_model(model, params)
+    vocabulary = SHAPES[case.model]["vocab_size"]
+    batch = llama.llama_batch_init(case.texts * case.prompt, 0, 1)
+
+    def decode(rows):  # (token, position, text, wanted)
+        batch.n_tokens = len(rows)
+        for i, (token, position, text, wanted) in enumerate(rows):
+            batch.token[i], batch.pos[i], batch.n_seq_id[i], batch.logits[i] = token, position, 1, wanted
+            batch.seq_id[i][0] = text
+        if llama.llama_decode(context, batch):
+            raise RuntimeError("llama_decode failed")
+        return [i for i, row in enumerate(rows) if row[3]]
+
+    def generate(count):
+        llama.llama_memory_clear(llama.llama_get_memory(context), False)
+        rows = [(token, position, text, position == case.prompt - 1)
+                for text, ids in enumerate(prompts(case)) for position, token in enumerate(ids)]  # fmt: skip
+        for step in range(count):
+            logits = [llama.llama_get_logits_ith(context, i) for i in decode(rows)]
+            best = [int(np.ctypeslib.as_array(row, (vocabulary,)).argmax()) for row in logits]
+            rows = [(token, case.prompt + step, text, True) for text, token in enumerate(best)]
+
+    generate(2)
+    return [timed(generate, count) for count in counts]
+
+
+def openvino_seconds(case: Case, file: str, counts: list[int], args) -> list[float]:
+    import openvino
+    import openvino_genai as genai
+
+    scheduler = genai.SchedulerConfig()
+    scheduler.enable_prefix_caching = False  # prompts of all rounds are the same
+    pipeline = genai.LLMPipeline(file, "CPU", scheduler_config=scheduler, INFERENCE_NUM_THREADS=args.threads,
+                                 NUM_STREAMS=1, PERFORMANCE_HINT="LATENCY")  # fmt: skip
+    ids = np.array(prompts(case), np.int64)
+    inputs = genai.TokenizedInputs(openvino.Tensor(ids), openvino.Tensor(np.ones_like(ids)))
+
+    def generate(count):
+        pipeline.generate(inputs, genai.GenerationConfig(max_new_tokens=count, min_new_tokens=count, do_sample=False,
+                                                         ignore_eos=True))  # fmt: skip
+
+    generate(2)
+    return [timed(generate, count) for count in counts]
+
+
+WORKERS = {"llama.cpp": llama_seconds, "OpenVINO": openvino_seconds}
+
+
+def timed(function, *arguments) -> float:
+    start = time.perf_counter()
+    function(*arguments)
+    return time.perf_counter() - start
+
+
+def reading(threads: int) -> float:
+    """GB/s at which torch reads a tensor that no cache holds."""
+    import torch
+
+    torch.set_num_threads(threads)
+    numbers = torch.ones(1 << 27)
+    return numbers.nbytes / min(timed(numbers.sum) for _ in range(5)) / 1e9
+
+
+def measure(peer: str, case: Case, file: str, counts: list[int], args) -> list[float] | None:
+    """Seconds for each count of new tokens, in a process of its own; None if the peer cannot read the file."""
+    if peer == "attend":
+        return [attend_seconds(case, file, count, args) for count in counts]
+    command = [sys.executable, __file__, *sys.argv[1:], "--worker", peer, "--file", file,
+               "--work", json.dumps([case.__dict__, counts])]  # fmt: skip
+    reply = subprocess.run(command, capture_output=True, text=True)
+    if reply.returncode == 0:
+        return json.loads(reply.stdout.splitlines()[-1])
+    print(f"{peer} ended with {reply.returncode}: {reply.stderr.strip()[-200:]}", file=sys.stderr)
+    return None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--attend", default="build/release/attend")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--case", default="", help="only the cases whose name holds this")
+    parser.add_argument("--cache", default="float32", help="of attend's keys and values; llama.cpp's are float16")
+    parser.add_argument("--prompt", type=int, default=512)
+    parser.add_argument("--peers", default="llama.cpp,OpenVINO")
+    parser.add_argument("--models", default=os.path.join(tempfile.gettempdir(), "attend-compare"))
+    for internal in ("worker", "file", "work"):
+        parser.add_argument(f"--{internal}", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.worker:
+        case, counts = json.loads(args.work)
+        print(json.dumps(WORKERS[args.worker](Case(**case), args.file, counts, args)))
+        return
+    peers = ["attend", *filter(None, args.peers.split(","))]
+    print(f"roof: {reading(args.threads):.1f} GB/s on {args.threads} threads\n")
+    print("| case | program | prompt, tokens/s | new tokens/s | bytes of weights read, GB/s |\n|---|---|---:|---:|---:|")
+    for case in (Case(m, t, n, args.prompt) for m in SHAPES for t in BITS for n in (1, 8)):
+        if args.case not in case.name:
+            continue
+        file, counts = make_file(case, args), [1, 1 + case.new_tokens]
+        found: dict[str, list[list[float]]] = {peer: [] for peer in peers}
+        for _ in range(args.rounds):
+            for peer in list(found):
+                seconds = measure(peer, case, file, counts, args)
+                if seconds is None:
+                    found.pop(peer)
+                else:
+                    found[peer].append(seconds)
+        for peer, rounds in found.items():
+            first, whole = (statistics.median(column) for column in zip(*rounds))
+            steps = case.new_tokens / (whole - first)
+            print(f"| {case.name} | {peer} | {case.texts * case.prompt / first:.0f} | {case.texts * steps:.1f} "
+                  f"| {steps * os.path.getsize(file) / 1e9:.1f} |", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
