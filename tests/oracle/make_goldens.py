@@ -1,6 +1,6 @@
 """Writes the small files that the C++ tests compare with: tests/data/models/<name>/.
 
-    python make_goldens.py            # remakes them
+    python make_goldens.py            # remakes those that differ
     python make_goldens.py --check    # makes them elsewhere and compares them with the committed ones
 
 In each folder: config.json and model.safetensors (a tiny random model), then either inputs.safetensors and
@@ -260,19 +260,17 @@ def main() -> int:
     with TemporaryDirectory() as folder:
         root = Path(folder) / "models"
         make_all(root)
-        if not options.check:
-            for directory in root.iterdir():  # only this script's folders: other scripts may have folders
-                                              # here
+        wrong = 0
+        for directory in sorted(root.iterdir()):  # only this script's folders: other scripts may have folders here
+            paths = sorted(p for p in directory.rglob("*") if p.is_file())
+            lines = [f"{path.relative_to(root)}: {line}" for path in paths for line in changed(DATA / path.relative_to(root), path)]
+            if lines and not options.check:  # not those whose last bits differ
                 shutil.rmtree(DATA / directory.name, ignore_errors=True)
                 shutil.copytree(directory, DATA / directory.name)
-            return 0
-        wrong = 0
-        for path in sorted(p for p in root.rglob("*") if p.is_file()):
-            for line in changed(DATA / path.relative_to(root), path):
-                print(f"{path.relative_to(root)}: {line}")
-                wrong += 1
+            print("\n".join(lines), end="\n" if lines else "")
+            wrong += len(lines)
         print(f"{wrong} differences")
-        return 1 if wrong else 0
+        return 1 if wrong and options.check else 0
 
 
 if __name__ == "__main__":
