@@ -25,7 +25,7 @@ TEST(GenerateTensors, RefusesWhatItCannotRead) {
   EXPECT_TRUE(contains(error({{"input_ids", ids.to(kFloat)}}), "integers"));
   EXPECT_TRUE(contains(
       error({{"input_ids", ids}, {"attention_mask", ops::tensor({1, 1, 0, 1, 1, 1}, kLong).view({2, 3})}}),
-      "in front"));
+      "left padding"));
   EXPECT_TRUE(contains(error({{"input_ids", ids}, {"attention_mask", ops::zeros({2, 3}, kLong)}}), "mask"));
 }
 

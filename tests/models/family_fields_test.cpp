@@ -133,6 +133,24 @@ TEST(FamilyFields, ModernBertHasTwoKindsOfLayers) {
     EXPECT_EQ(listed.encoder->layers[i].self_attention.window, i % 2 == 0 ? 0 : 65) << i;
 }
 
+// transformers' SmolLM3 reads the flag only if the kinds of layers are not listed.
+TEST(FamilyFields, ListedLayersOfSmolLM3HaveTheWindowWhateverTheFlagSays) {
+  const auto windows_of = [](const Json& more) {
+    Json config = {{"num_hidden_layers", 2}, {"no_rope_layers", {1, 0}}, {"sliding_window", 3}};
+    config.update(more);
+    std::vector<std::int64_t> windows;
+    for (const LayerSpec& layer : spec_of("smollm3", "SmolLM3Model", config).decoder->layers)
+      windows.push_back(layer.self_attention.window);
+    return windows;
+  };
+  const Json kinds = {"sliding_attention", "full_attention"};
+  EXPECT_EQ(windows_of(Json::object()), (std::vector<std::int64_t>{0, 0}));
+  EXPECT_EQ(windows_of({{"use_sliding_window", true}}), (std::vector<std::int64_t>{0, 3}));
+  for (const bool flag : {false, true})
+    EXPECT_EQ(windows_of({{"use_sliding_window", flag}, {"layer_types", kinds}}),
+              (std::vector<std::int64_t>{3, 0}));
+}
+
 // Only layers with full attention are scaled; transformers 5 stores the base with the scaling.
 TEST(FamilyFields, Olmo3ScalesLayersWithoutWindow) {
   const auto rotaries_of = [](const Json& more) {

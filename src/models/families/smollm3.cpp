@@ -44,11 +44,12 @@ std::vector<bool> read_turning_layers(const Fields& config, std::size_t count) {
 ModelSpec smollm3_spec(const Fields& config, std::string_view architecture) {
   ModelSpec model = with_biases(config, architecture, smollm3_relative);
   std::vector<LayerSpec>& layers = model.decoder->layers;
+  // transformers reads `use_sliding_window` only to choose the layers: `layer_types` comes first.
+  const bool slides = config.flag({"use_sliding_window"}, false);
   const std::vector<bool> turning = read_turning_layers(config, layers.size()),
                           sliding = read_sliding_layers(config, layers.size(),
-                                                        [&](std::size_t i) { return !turning[i]; });
-  const std::int64_t window =
-      config.flag({"use_sliding_window"}, false) ? config.integer({"sliding_window"}, 0) : 0;
+                                                        [&](std::size_t i) { return slides && !turning[i]; });
+  const std::int64_t window = config.integer({"sliding_window"}, 0);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (!turning[i]) layers[i].self_attention.rotary = {};
     if (sliding[i]) layers[i].self_attention.window = window;
