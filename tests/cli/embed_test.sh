@@ -129,7 +129,7 @@ for arguments, words in [
     (["bert", "--output", "i.npy", "--precision", "int8"], "no place for the scales of int8"),
     (["bert", "--index"], "expected --output or --search with a file of vectors"),
     (["bert", "--search", "lines", "--index"], "lines has no vectors"),
-    (["bert", "--input", "lines"], "expected no others"),
+    (["bert", "--input", "lines"], "expected no other texts"),
     (["bert", "--output", "v.npy", "--search", "lines"], "expected no --search"),
 ]:
     if words not in (shown := run("embed", *arguments, "door", status=1)[1]):

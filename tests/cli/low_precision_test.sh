@@ -75,7 +75,7 @@ grep -q '"float32"' some/config.json || fail "config.json does not name what was
 cmp -s even/model.safetensors kept/model.safetensors && fail "smoothing changes nothing"
 "$attend" quantize plain smooth --smooth text --quiet
 "$attend" generate smooth --max-new-tokens 9 --quiet "the lamp" >/dev/null
-refuses "stored in fewer bits" "$attend" quantize stored-int8 other --smooth text
+refuses "expected the original float weights" "$attend" quantize stored-int8 other --smooth text
 refuses "no norm that matrices alone read" "$attend" quantize encoder other --smooth text
 refuses "has no matrix of this name" "$attend" quantize plain other --keep nothing.weight
 refuses "expected the directory to create" "$attend" quantize plain

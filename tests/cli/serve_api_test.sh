@@ -91,7 +91,7 @@ def likeliest_tokens(server):
     equal("the same token", [each["top_logprobs"][0]["logprob"] for each in entries], [each["logprob"] for each in entries])
     pieces = [piece["choices"][0] for piece in server.stream("/v1/chat/completions", **chat)]
     equal("streamed", [entry for piece in pieces if piece["logprobs"] for entry in piece["logprobs"]["content"]], entries)
-    server.refused(400, "/v1/chat/completions", dict(chat, logprobs=False), "expected logprobs true")
+    server.refused(400, "/v1/chat/completions", dict(chat, logprobs=False), "expected logprobs: true")
 
 
 def several_texts(server):
@@ -186,7 +186,7 @@ def tools(server):
     server.refused(400, CHAT, dict(ask, tool_choice={"type": "function", "function": {"name": "go"}}), "there is no tool go")
     server.refused(400, CHAT, dict(ask, tools=[], tool_choice="required"), "expected tools to choose from")
     server.refused(400, CHAT, dict(ask, tools=[{"type": "function", "function": {"name": "f", "parameters": {"not": {}}}}]), "tools: f: ")
-    server.refused(400, CHAT, dict(ask, regex="a"), "a text has one form")
+    server.refused(400, CHAT, dict(ask, regex="a"), "an answer has one form")
     server.refused(400, CHAT, dict(ask, chat_template_kwargs={"x": 1}), "plain text knows only turns")
     flat = [dict(type="function", **each["function"]) for each in TOOLS]
     ask = dict(model="gpt2", input="door", tools=flat, max_output_tokens=150, temperature=0, eos_token_id=0, parallel_tool_calls=False,

@@ -52,6 +52,6 @@ refused() { # TEXT OPTION...
 refused "expected PART/PARTS" --input texts --shard 3/3 --output x
 refused "expected PART/PARTS" --input texts --shard one --output x
 refused "requires --input" --shard 0/3 --output x
-refused "expected no others" --input texts --shard 0/3 --output x "a text"
+refused "expected no other texts" --input texts --shard 0/3 --output x "a text"
 refused "cannot read" --input nothing --shard 0/3 --output x
 echo "all well"
