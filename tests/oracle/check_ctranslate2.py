@@ -172,7 +172,7 @@ def check(attend: Attend, cases: list[str], kinds: list[str], seed: int) -> Tabl
                     error, more = check_outputs(attend, case, kind, directory, original)
                     details += more + check_generation(attend, case, kind, directory, original)
                     details += check_tokens(attend, directory, original)
-                    details += check_fewer_bits(attend, case, directory, plain, original, Path(folder) / "int8")
+                    details += check_fewer_bits(attend, case, directory, plain, original, Path(folder) / "quantized")
                 except AttendFailed as failure:
                     details.append(str(failure))
                 table.row([case, kind, f"{error:.1e}"], bool(details), details)
