@@ -11,11 +11,13 @@ namespace {
 // and loading it.
 constexpr std::int64_t kFewRows = 4 * kRows;
 
+#if !defined(__F16C__)
 float float_of_bits(std::uint32_t bits) {
   float x;
   std::memcpy(&x, &bits, sizeof x);
   return x;
 }
+#endif
 
 // float16 to and from float32, to nearest, ties to even. Not every compiler supports float16 on every
 // machine, so without an instruction the bits are assembled here.
