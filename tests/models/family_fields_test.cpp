@@ -138,9 +138,9 @@ TEST(FamilyFields, ListedLayersOfSmolLM3HaveTheWindowWhateverTheFlagSays) {
   const auto windows_of = [](const Json& more) {
     Json config = {{"num_hidden_layers", 2}, {"no_rope_layers", {1, 0}}, {"sliding_window", 3}};
     config.update(more);
+    const ModelSpec model = spec_of("smollm3", "SmolLM3Model", config);
     std::vector<std::int64_t> windows;
-    for (const LayerSpec& layer : spec_of("smollm3", "SmolLM3Model", config).decoder->layers)
-      windows.push_back(layer.self_attention.window);
+    for (const LayerSpec& layer : model.decoder->layers) windows.push_back(layer.self_attention.window);
     return windows;
   };
   const Json kinds = {"sliding_attention", "full_attention"};
