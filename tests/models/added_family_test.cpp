@@ -34,6 +34,7 @@ std::vector<WeightName> pairs_weights(const ModelSpec& model) {
 
 const Family pairs = {
     .model_type = "pairs",
+    .prefix = "",
     .architectures = {"PairsLMHeadModel"},
     .spec = pairs_spec,
     .weights = pairs_weights,
