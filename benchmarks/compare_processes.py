@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Training with two processes of one thread, beside one process of two threads and beside PyTorch's DDP over Gloo.
+"""Training with two processes of one thread, compared with one process of two threads and with PyTorch's DDP over Gloo.
 
     python benchmarks/compare_processes.py --attend build/release/attend --cases marian gpt2
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The search in stored vectors (attend embed --search v.safetensors) beside NumPy and hnswlib on this machine, in one run.
+"""The search in stored vectors (attend embed --search v.safetensors) compared with NumPy and hnswlib on this machine, in one run.
 
     python benchmarks/compare_search.py [--attend build/release/attend] [--vectors 100000] [--queries 200]
 

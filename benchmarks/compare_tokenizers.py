@@ -155,7 +155,7 @@ def prepare(args):
 
 
 def copy_tokenizer(source, directory):
-    """Without what cuts texts or fills them up, which MiniLM's file asks for."""
+    """A copy without truncation and padding, which MiniLM's file has."""
     directory.mkdir()
     for file in source.iterdir():
         if file.name == "tokenizer.json":

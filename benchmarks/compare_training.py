@@ -46,7 +46,7 @@ class Case:
     causal: bool = False
     unit: str = "tokens"
     longest: int = 128  # tokens of a sentence
-    lora: int = 0  # rank of an adapter that learns in place of the model, beside all of its matrices
+    lora: int = 0  # rank of an adapter for all matrices, which is trained instead of the model
     settings: list[str] = field(default_factory=list)
 
 
@@ -55,7 +55,7 @@ CASES = {
     "bert": Case("BERT-base, masked LM, 8 x 128", "bert", "masked-lm", "AutoModelForMaskedLM", 8, 128, 30522, FRAME),
     "gpt2": Case("GPT-2 small, causal LM, 4 x 256", "gpt2", "causal-lm", "AutoModelForCausalLM", 4, 256, 50257,
                  causal=True),
-    "gpt2-lora": Case("GPT-2 small, LoRA of rank 8 beside all matrices, 4 x 256", "gpt2", "causal-lm",
+    "gpt2-lora": Case("GPT-2 small, LoRA of rank 8 for all matrices, 4 x 256", "gpt2", "causal-lm",
                       "AutoModelForCausalLM", 4, 256, 50257, causal=True, lora=8),
     "marian": Case("Marian-base, 64 pairs of mixed lengths", "marian", "sequence-to-sequence",
                    "AutoModelForSeq2SeqLM", 64, 0, 32000, "$A [SEP]", causal=True),
@@ -79,7 +79,7 @@ def peak_memory(process: int | str) -> int:
     return int(re.search(r"VmHWM:\s*(\d+) kB", status)[1]) * 1024
 
 
-# The work: a model's directory, and texts or pictures in files beside it that both sides read.
+# The work: a model's directory, and files with texts or pictures, which both sides read.
 
 
 def make_tokenizer(case: Case, directory: Path) -> None:

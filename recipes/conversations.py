@@ -5,7 +5,7 @@
 
 OUTPUT/talk.jsonl: conversations of one to three questions, for attend train --objective chat.
 OUTPUT/better.jsonl: a question, the clerk's answer and a worse one, for --objective preferences.
-Each has a NAME-validation beside it, with other questions, a tenth as many. Only the standard library is used.
+Each comes with a NAME-validation, which has other questions, a tenth as many. Only the standard library is used.
 """
 
 import argparse

@@ -7,7 +7,7 @@ OUTPUT/tags.jsonl: a description and its debtags, for multi-label; empty where t
 OUTPUT/choices.jsonl: a description, and four packages' short descriptions of which one is its own, for multiple-choice.
 OUTPUT/questions.jsonl: a short description, and three packages of which one is meant, for question-answering.
 OUTPUT/texts.txt: descriptions, a sentence a line and an empty line between packages, for sentence-order and masked-lm.
-Each has a NAME-validation beside it: one source package in 40, of which the other file has nothing.
+Each comes with a NAME-validation: one source package in 40, which the other file leaves out.
 
 --lists: what apt knows, by default /var/lib/apt/lists. Where it has no long descriptions (Translation-en; containers are
 often told to leave them out), `apt-get -o Acquire::Languages=en update` fetches them. Only apt's helper and the standard

@@ -108,12 +108,12 @@ learn() {
 learn --model plain --weights int8 --output beside
 learn --model stored-int8 --output beside-stored
 cmp beside/adapter_model.safetensors beside-stored/adapter_model.safetensors ||
-  fail "what learns beside stored weights is not what learns beside those made on load"
+  fail "an adapter trained with stored weights differs from one trained with weights made on load"
 "$attend" evaluate perplexity plain text --weights int8 --json --quiet >before
 "$attend" evaluate perplexity plain text --weights int8 --adapter beside --json --quiet >after
 perplexity() { grep -o '"perplexity":[0-9.]*' "$1" | grep -o '[0-9.]*$'; }
 awk "BEGIN { exit !($(perplexity after) < 0.9 * $(perplexity before)) }" ||
-  fail "the adapter beside int8 has not learned: $(cat before after)"
+  fail "the adapter with int8 has not learned: $(cat before after)"
 refuses "PiSSA" learn --model plain --weights int8 --lora-init pissa --output refused
 refuses "cannot be trained whole" learn --model plain --weights int8 --modules-to-save transformer.h.0.mlp.c_fc --output refused
 sed -i 's/"quant_method": "attend"/"quant_method": "hqq"/' stored-int8/config.json

@@ -295,7 +295,7 @@ def first_of(output: Any) -> torch.Tensor:
 
 
 def ask(name: str, seed: int, pick: random.Random, tokenizer: Any, folder: Path) -> tuple[list[str], list[str]]:
-    """The input, and what is asked."""
+    """The input and the options."""
     options = ["--baseline", ["mask", "zeros", "pad", "unk"][seed % 4]]
     if name.startswith("ViT"):
         pixels = numpy.random.default_rng(seed).integers(0, 255, (20, 20, 3), dtype=numpy.uint8)

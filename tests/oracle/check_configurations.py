@@ -59,8 +59,8 @@ class Tally:
         self.failed[f"{case.split()[0]}: {re.sub('[0-9.]+e?-?[0-9]*', 'N', kind)[:110]}"] += 1
 
 
-def beside(model: Any, inputs: Tensors, draw: Draw, generator: torch.Generator) -> Tensors:
-    """What the model may be given besides, and what it takes and passes over."""
+def other_inputs(model: Any, inputs: Tensors, draw: Draw, generator: torch.Generator) -> Tensors:
+    """Optional inputs, and inputs that the model accepts and ignores."""
     config, more = model.config, {}
     taken = inspect.signature(model.forward).parameters
     rows, length = (1, 1) if "input_ids" not in inputs else inputs["input_ids"].shape[-2:]
@@ -106,7 +106,7 @@ def beside_decoder(model: Any, inputs: Tensors, draw: Draw, generator: torch.Gen
     if "position_ids" in taken and draw.random() < 0.3:
         places = config.max_position_embeddings
         positions = torch.randint(0, places, shape, generator=generator)
-        if "decoder_attention_mask" not in inputs:  # as in beside()
+        if "decoder_attention_mask" not in inputs:  # as in other_inputs()
             positions = torch.arange(shape[-1]).expand(shape) + draw.randint(0, places - shape[-1])
         more["decoder_position_ids"] = positions.contiguous()
     return more
@@ -130,7 +130,7 @@ def check_forward(attend: Attend, directory: Path, case: str, fields: Fields, se
     for layout in layouts_of(family, head, causal):
         draw, generator = Draw(f"{case} {layout}"), torch.Generator().manual_seed(seed)
         inputs = make_inputs(config, layout, seed)
-        inputs |= beside(original.model, inputs, draw, generator)
+        inputs |= other_inputs(original.model, inputs, draw, generator)
         if draw.random() < 0.3:
             inputs |= label_padding(inputs, generator)
         gradients = has_loss(inputs) and tally.gradients

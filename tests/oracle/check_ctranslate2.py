@@ -5,7 +5,7 @@
     python check_ctranslate2.py --goldens     # remakes tests/data/ctranslate2
 
 Tiny random models with tokenizers are converted by the package ctranslate2 (ctranslate2_models.py). Outputs are compared
-with transformers on the weights that the file stands for (of float32: the original's own), generated ids with CTranslate2
+with transformers on the weights that the file means (of float32: the original's own), generated ids with CTranslate2
 itself computing in float32. The quantized verbs must give the same bits as on the plain model that `attend convert` makes.
 """
 

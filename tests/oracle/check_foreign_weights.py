@@ -1,11 +1,11 @@
-"""Directories whose matrices bitsandbytes, GPTQ, AWQ and compressed-tensors stored, and gpt-oss's in MXFP4, against what
-they stand for.
+"""Directories whose matrices bitsandbytes, GPTQ, AWQ and compressed-tensors stored, and gpt-oss's in MXFP4, against the
+numbers that they mean.
 
     python check_foreign_weights.py --attend build/release/attend [--seed N] [--case bert] [--format nf4]
     python check_foreign_weights.py --goldens     # remakes tests/data/foreign
 
 Each format is written here from its definition (src/formats names the sources), every matrix of the layers with integers
-and scales drawn at random, and beside it the plain model with the numbers that these make. `attend convert` must give the
+and scales drawn at random, and the plain model with their numbers. `attend convert` must give the
 same bits, and `attend forward` what transformers gives on the plain model. Where the packages compressed_tensors and
 bitsandbytes are installed, they must read what is written here as the same numbers.
 """

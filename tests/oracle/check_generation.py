@@ -314,7 +314,7 @@ def differences(wanted: Tensors, got: Tensors) -> list[str]:
         if ours.shape != original.shape or ours.dtype != original.dtype:
             found.append(f"{name}: {ours.dtype}{list(ours.shape)} for {original.dtype}{list(original.shape)}")
         elif name == "sequences":
-            # Texts of probability zero (settings that no text fits) are ties, which torch's topk breaks anyhow.
+            # Texts of probability zero (settings that no text fits) are ties, which torch's topk breaks in any order.
             scores = wanted.get("sequences_scores")
             possible = torch.isfinite(scores) if scores is not None else torch.ones(len(original), dtype=torch.bool)
             for row in ((ours != original).any(1) & possible).nonzero().flatten().tolist():

@@ -1,11 +1,11 @@
-"""A trained classifier that attend train goes on training, against transformers and PEFT.
+"""Training a classifier's own head further, against transformers and PEFT.
 
     python check_heads.py --attend build/release/attend
 
 A BERT classifier, made by transformers, knows the labels good, bad and mixed. attend trains it on data with two of
 them, so little that no number changes: transformers must read the same labels and scores in the result as in the
-original. Then an adapter (LoRA) learns beside it: PEFT must put it beside the original as it is, and find the same
-probabilities as attend. Both with the labels' names and with their ids in the data.
+original. Then an adapter (LoRA) is trained: PEFT must load it with the original, and give the same probabilities as
+attend. Both with the labels' names and with their ids in the data.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def main() -> int:
             adapter = check.train(check.folder / f"adapter-{name}", labels, "--steps", "30", "--learning-rate", "0.01", "--lora", "2")
             base = AutoModelForSequenceClassification.from_pretrained(model)
             adapted = probabilities(peft.PeftModel.from_pretrained(base, str(adapter)), tokenizer)
-            check.same(f"{name}: PEFT puts the adapter beside the original", adapted, check.says(adapter))
+            check.same(f"{name}: PEFT loads the adapter with the original", adapted, check.says(adapter))
             check.same(f"{name}: and it has learned", adapted.argmax(-1).tolist(), [2, 1, 2])
     return 1 if check.failures else 0
 

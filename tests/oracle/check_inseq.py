@@ -3,7 +3,7 @@
     python check_inseq.py --attend build/release/attend
     python check_inseq.py --attend build/release/attend --model MarianMTModel --seeds 5
 
-Needs inseq (0.7.1) beside what requirements.txt names; it runs with the same transformers. Its defaults are others than
+Needs inseq (0.7.1) in addition to requirements.txt; it runs with the same transformers. Its defaults are others than
 ours: it attributes probabilities, integrates by itself in as many steps, and shows norms. Here both attribute the
 logit of the token that comes next, with a baseline of "<unk>" in the place of every token that is none of the
 tokenizer's special ones, by 50 steps of Gauss and Legendre's rule, added up over each token's vector.

@@ -1,6 +1,6 @@
-"""Constrained beam search around the ranking and the constraints that transformers 4.57.6 still holds.
+"""Constrained beam search with the ranking and the constraints of transformers 4.57.6.
 
-Its own loop lies in a repository on the Hub; this is ours, to be handed to generate() as `custom_generate`.
+The original's loop is in a repository on the Hub; this is ours, for generate()'s `custom_generate`.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def contrastive_search(
 
 
 def visible(ids: torch.Tensor, prompt: int, state: dict[str, Any]) -> torch.Tensor:
-    """[B, n]: 0 for the padding in front of a decoder's prompt."""
+    """[B, n]: 0 for the padding before a decoder's prompt."""
     mask = state.get("attention_mask")
     if mask is None or "encoder_outputs" in state:
         return torch.ones_like(ids)

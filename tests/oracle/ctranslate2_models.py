@@ -141,7 +141,7 @@ def read(path: Path) -> tuple[str, int, dict[str, tuple[int, np.ndarray]], dict[
 
 
 def dequantized(path: Path) -> dict[str, torch.Tensor]:
-    """All variables as float32, an alias beside what it stands for."""
+    """All variables as float32, aliases included."""
     _, _, variables, aliases = read(path)
     numbers = {}
     for name, (kind, array) in variables.items():
@@ -188,7 +188,7 @@ def give_back(case: str, path: Path, original: Path) -> None:
         state["final_logits_bias"] = whole
     save_file(state, original / "model.safetensors", metadata={"format": "pt"})
     if path.parent.name == "float32" and any(not torch.equal(before[name], value) for name, value in state.items()):
-        raise RuntimeError(f"{case}: what is given back as float32 is not what it was")
+        raise RuntimeError(f"{case}: the float32 numbers are not the original ones")
 
 
 def modules(case: str) -> list[tuple[str, str, list[str], bool]]:

@@ -19,7 +19,7 @@ def double_of(family: str) -> torch.dtype:
 
 @contextmanager
 def in_float64() -> Iterator[None]:
-    """A model that asks for float32, as in norms, softmaxes and sines, gets float64."""
+    """Conversions to float32, as in norms, softmaxes and sines, give float64."""
     to, narrow, softmax = torch.Tensor.to, torch.Tensor.float, torch.nn.functional.softmax
 
     def wide(value: Any) -> Any:

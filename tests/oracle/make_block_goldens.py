@@ -1,4 +1,4 @@
-"""Writes tests/data/random_blocks/: the blocks that BigBird of transformers draws in training, and what it makes of them.
+"""Writes tests/data/random_blocks/: the blocks that BigBird of transformers draws in training, and its attention over them.
 
     python make_block_goldens.py
 

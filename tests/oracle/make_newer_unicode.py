@@ -1,4 +1,4 @@
-"""Writes src/tokenizers/text/newer_unicode_tables.h: what regular expressions of `tokenizers` know of Unicode and Oniguruma 6.9.8 does not.
+"""Writes src/tokenizers/text/newer_unicode_tables.h: Unicode properties in the regular expressions of `tokenizers` that Oniguruma 6.9.8 lacks.
 
     python tests/oracle/make_newer_unicode.py
 """

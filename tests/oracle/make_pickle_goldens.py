@@ -2,8 +2,8 @@
 
     python make_pickle_goldens.py
 
-`tensors.safetensors` holds what `archive.bin`, `legacy.bin` (PyTorch before 1.6) and `plain.bin` (a dict, parameters,
-a tensor that does not lie in order) hold as pickles; `program.bin` asks for a function.
+`tensors.safetensors` has the tensors that `archive.bin`, `legacy.bin` (PyTorch before 1.6) and `plain.bin` (a dict,
+parameters, a tensor that is not contiguous) have as pickles; `program.bin` calls a function.
 """
 
 from __future__ import annotations

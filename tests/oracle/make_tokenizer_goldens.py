@@ -1,9 +1,9 @@
-"""Writes tests/data/tokenizers: small tokenizers, each with what `tokenizers` makes of our texts.
+"""Writes tests/data/tokenizers: small tokenizers, each with the tokens that `tokenizers` gives for our texts.
 
     python tests/oracle/make_tokenizer_goldens.py        (tokenizers 0.22.2)
 
-Every directory NAME/ holds tokenizer.json and cases.json. The texts and the training corpus are our own.
-unicode.json holds a checksum of what `tokenizers` thinks of every code point.
+Every directory NAME/ has tokenizer.json and cases.json. The texts and the training corpus are our own.
+unicode.json has a checksum of how `tokenizers` classifies every code point.
 """
 import json
 import pathlib

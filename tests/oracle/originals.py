@@ -32,7 +32,7 @@ torch.Tensor.type_as = type_as  # type: ignore[assignment]
 
 
 def softmax(scores: torch.Tensor, dim: int | None = None, *more: Any, dtype: torch.dtype | None = None, **others: Any) -> torch.Tensor:
-    """Some originals always ask for float32. In float32 the lowest float64 is -infinity, and a row that sees nothing is NaN."""
+    """Some originals always compute in float32. In float32 the lowest float64 is -infinity, and a row that sees nothing is NaN."""
     if scores.dtype == torch.float64:
         dtype = None
     if dim == -1 and scores.isneginf().all(-1).any():

@@ -51,7 +51,7 @@ def make_modules(width: int, draw: Draw, seed: int) -> list[Any]:
 
 
 def save_modules(directory: Path, modules: list[Any]) -> None:
-    """What SentenceTransformer.save writes beside the body."""
+    """The files that SentenceTransformer.save writes in addition to the body."""
     listed = [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]
     for i, module in enumerate(modules, 1):
         kind = type(module).__name__

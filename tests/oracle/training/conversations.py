@@ -2,10 +2,10 @@
 
     python tests/oracle/training/conversations.py build/release/attend [case ...] [--seed N] [--templates FOLDER]
 
-Masks: which tokens `attend train --objective chat` learns, token by token, beside apply_chat_template's
-return_assistant_tokens_mask, or beside the ids of prefixes where a template has no marks. --templates: also with the
+Masks: which tokens `attend train --objective chat` learns, token by token, against apply_chat_template's
+return_assistant_tokens_mask, or against the ids of prefixes if a template has no marks. --templates: also with the
 templates of a folder, *.jinja. Steps: one step of plain gradient descent by trl's SFTTrainer and DPOTrainer on the same
-data file; at a rate of 1 the weights differ by the gradients. Figures: `attend evaluate` beside trl's evaluation.
+data file; at a rate of 1 the weights differ by the gradients. Figures: `attend evaluate` against trl's evaluation.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ class Permutations:
             mapping = torch.zeros(len(columns), length)
             mapping[range(len(columns)), columns] = 1
             ids, labels = batch["input_ids"][b, :length], batch["labels"][b, length : len(hidden)]
-            assert torch.equal(ids[columns], labels), "what is predicted stands in the text"
+            assert torch.equal(ids[columns], labels), "predicted tokens are those of the text"
             assert (ids[columns] >= 7).all(), "no special token is predicted"
             types = {"token_type_ids": batch["token_type_ids"][b : b + 1, :length]} if "token_type_ids" in batch else {}
             scores = net(input_ids=ids[None], perm_mask=perm_mask[None].float(), target_mapping=mapping[None], **types)

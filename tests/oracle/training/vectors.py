@@ -29,7 +29,7 @@ NOISE = "key.bias"
 
 
 def write_pairs(folder: Path) -> None:
-    """No text comes twice: sentence-transformers knows of no false negatives."""
+    """No text is repeated, because sentence-transformers does not exclude false negatives."""
     draw, seen = random.Random(2), set()
 
     def sentence() -> str:
