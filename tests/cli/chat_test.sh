@@ -73,7 +73,7 @@ class Terminal:
 
 
 # Ctrl-C in the middle of an answer stops it, and the conversation continues.
-terminal = Terminal("--max-new-tokens", "1500", "--temperature", "1.5")
+terminal = Terminal("--max-new-tokens", "1500", "--min-new-tokens", "1500", "--temperature", "1.5")
 terminal.answer_prompt(b"hello\n")
 terminal.wait_for(b"hello\r\n")
 while len(terminal.seen) < 20:  # an answer is in progress
