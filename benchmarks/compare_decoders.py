@@ -15,10 +15,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
 
 import numpy as np
+from compare import reading, timed
 
 SHAPES = {
     "smollm2-135m": dict(vocab_size=49152, hidden_size=576, intermediate_size=1536, num_hidden_layers=30,
@@ -120,7 +120,7 @@ def llama_seconds(case: Case, file: str, counts: list[int], args) -> list[float]
             rows = [(token, case.prompt + step, text, True) for text, token in enumerate(best)]
 
     generate(2)
-    return [timed(generate, count) for count in counts]
+    return [timed(lambda count=count: generate(count)) for count in counts]
 
 
 def openvino_seconds(case: Case, file: str, counts: list[int], args) -> list[float]:
@@ -139,25 +139,10 @@ def openvino_seconds(case: Case, file: str, counts: list[int], args) -> list[flo
                                                          ignore_eos=True))  # fmt: skip
 
     generate(2)
-    return [timed(generate, count) for count in counts]
+    return [timed(lambda count=count: generate(count)) for count in counts]
 
 
 WORKERS = {"llama.cpp": llama_seconds, "OpenVINO": openvino_seconds}
-
-
-def timed(function, *arguments) -> float:
-    start = time.perf_counter()
-    function(*arguments)
-    return time.perf_counter() - start
-
-
-def reading(threads: int) -> float:
-    """GB/s at which torch reads a tensor that no cache holds."""
-    import torch
-
-    torch.set_num_threads(threads)
-    numbers = torch.ones(1 << 27)
-    return numbers.nbytes / min(timed(numbers.sum) for _ in range(5)) / 1e9
 
 
 def measure(peer: str, case: Case, file: str, counts: list[int], args) -> list[float] | None:
@@ -190,8 +175,11 @@ def main() -> None:
         case, counts = json.loads(args.work)
         print(json.dumps(WORKERS[args.worker](Case(**case), args.file, counts, args)))
         return
+    import torch
+
     peers = ["attend", *filter(None, args.peers.split(","))]
-    print(f"roof: {reading(args.threads):.1f} GB/s on {args.threads} threads\n")
+    torch.set_num_threads(args.threads)
+    print(f"roof: {reading():.1f} GB/s on {args.threads} threads\n")
     print("| case | program | prompt, tokens/s | new tokens/s | bytes of weights read, GB/s |\n|---|---|---:|---:|---:|")
     for case in (Case(m, t, n, args.prompt) for m in SHAPES for t in BITS for n in (1, 8)):
         if args.case not in case.name:
