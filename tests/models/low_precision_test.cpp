@@ -26,6 +26,13 @@ double length(const Tensor& x) {
   return x.square().sum().sqrt().item<double>();
 }
 
+// [..., d] with the row of the largest norm set to zero: [rows, d].
+Tensor without_largest_row(const Tensor& x) {
+  const Tensor rows = x.clone().view({-1, x.size(-1)}), norms = rows.square().sum(-1);
+  rows.select(0, norms.argmax(0).item<std::int64_t>()).zero_();
+  return rows;
+}
+
 PretrainedModel load(const std::string& name, WeightFormat format) {
   return PretrainedModel::load(ModelDirectory(model_path(name)), {.weights = format});
 }
@@ -100,10 +107,8 @@ class LowPrecisionModel : public testing::TestWithParam<const char*> {
 
 TEST_P(LowPrecisionModel, IsNearFloat32) {
   const auto exact = run_forward(load(GetParam(), WeightFormat::float32), inputs(), {});
-  // Rounded inputs may make GPT-OSS's routers choose other experts.
-  const double bfloat16 = std::string_view(GetParam()) == "gpt-oss" ? 0.1 : 2e-2;
   for (const auto& [format, limit] : {std::pair{WeightFormat::float16, 2e-3},
-                                      {WeightFormat::bfloat16, bfloat16},
+                                      {WeightFormat::bfloat16, 2e-2},
                                       {WeightFormat::int8, 0.05},
                                       {WeightFormat::int4, 0.5}}) {
     const auto found = run_forward(load(GetParam(), format), inputs(), {});
@@ -111,7 +116,11 @@ TEST_P(LowPrecisionModel, IsNearFloat32) {
     for (const auto& [output, tensor] : exact) {
       const Tensor other = found.at(output);
       ASSERT_EQ(tensor.sizes(), other.sizes());
-      const double error = length(tensor - other) / length(tensor);
+      Tensor difference = tensor - other;
+      // For one token of this input GPT-OSS's router chooses another expert if its inputs are rounded.
+      if (format == WeightFormat::bfloat16 && std::string_view(GetParam()) == "gpt-oss" && tensor.dim() > 1)
+        difference = without_largest_row(difference);
+      const double error = length(difference) / length(tensor);
       EXPECT_LT(error, limit) << output << " of " << name(format);
       EXPECT_GT(error, 0) << output << ": is it in float32 after all?";
     }
