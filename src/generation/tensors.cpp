@@ -96,8 +96,7 @@ Given::Given(const PretrainedModel& model, const Tensors& inputs, const Generati
   if (!has_encoder && !mask.select(1, -1).ne(0).all().item<bool>())
     fail(
         "attention_mask: expected padding at the start of prompts (left padding), because a decoder "
-        "continues the "
-        "last column; found it at the end");
+        "continues the last column; found it at the end");
   if (const Tensor given = find("negative_prompt_ids"); given.defined()) {
     check_matrix(given, "negative_prompt_ids");
     if (given.size(0) != ids.size(0))

@@ -18,8 +18,10 @@ WatermarkDetector::WatermarkDetector(const ModelPath& path, const std::optional<
   GenerationConfig config = generation_config_of(model);
   if (watermark) config.watermark = watermark;
   if (!config.watermark)
-    fail("{}: expected a watermarking_config in the model's generation_config.json or in the given one",
-         directory.path().string());
+    fail(
+        "{}: expected a watermarking_config in the model's generation_config.json, or `generation_config` "
+        "with one",
+        directory.path().string());
   const Transformer network = model.network();
   const std::int64_t vocabulary =
       (network->decoder ? network->decoder : network->encoder)->spec().embeddings.vocabulary;
