@@ -66,10 +66,14 @@ class Terminal:
         self.wait_for(b"... ")
         self.type(text)
 
-    def status(self):
-        while self.read(5):
-            pass
-        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+    def status(self, seconds=60):
+        end = time.time() + seconds
+        while time.time() < end:
+            self.read(0.1)
+            process, status = os.waitpid(self.process, os.WNOHANG)
+            if process:
+                return os.waitstatus_to_exitcode(status)
+        fail(f"it has not ended after {seconds} s: {self.seen!r}")
 
 
 # Ctrl-C in the middle of an answer stops it, and the conversation continues.
@@ -104,7 +108,9 @@ if terminal.status() != 0:
 
 
 def piped(text, *options):
-    return subprocess.run([attend, "chat", "model", *TEMPLATE, *options], input=text.encode(), capture_output=True)
+    return subprocess.run(
+        [attend, "chat", "model", *TEMPLATE, *options], input=text.encode(), capture_output=True, timeout=300
+    )
 
 
 # Entries of several lines; commands about the conversation.

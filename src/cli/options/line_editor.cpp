@@ -53,6 +53,8 @@ class LibeditLines : public LineEditor {
     prompt_ = prompt;
     interrupted_ = false;
     el_resize(editor_);
+    // Before the prompt is shown: libedit does it after, and the terminal drops a Ctrl-D typed in between.
+    el_set(editor_, EL_PREP_TERM, 1);
     int size = 0;
     const char* read = el_gets(editor_, &size);
     if (interrupted_) {
