@@ -145,9 +145,9 @@ def theirs(case, directory):
     return round_
 
 
-def ours(case, directory, args):
+def ours(case, directory, args, *options):
     command = [args.attend, "bench", directory, "--work", case.work, "--threads", str(args.threads), "--json",
-               "--lengths", ",".join(map(str, case.lengths)), "--rounds", "3"]
+               "--lengths", ",".join(map(str, case.lengths)), "--rounds", "3", *options]
     if case.work == "train":
         command += ["--precision", case.precision]
     if case.new_tokens:

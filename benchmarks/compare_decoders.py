@@ -26,6 +26,7 @@ SHAPES = {
     "llama-3.2-1b": dict(vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=16,
                          num_attention_heads=32, num_key_value_heads=8, rope_theta=500000.0),
 }  # fmt: skip
+LONG = 8192  # tokens of a prompt that takes minutes: one round, and no warm-up of the peers
 BITS = {"q8_0": "int8", "q4_0": "int4", "q4_k_m": "int4"}  # of attend, for the file's type
 
 
@@ -80,7 +81,7 @@ def prompts(case: Case) -> list[list[int]]:
 def attend_seconds(case: Case, file: str, new_tokens: int, args) -> float:
     command = [args.attend, "bench", file, "--work", "generate", "--weights", BITS[case.type], "--cache", args.cache,
                "--threads", str(args.threads), "--json", "--lengths", ",".join([str(case.prompt)] * case.texts),
-               "--new-tokens", str(new_tokens), "--rounds", "2"]  # fmt: skip
+               "--new-tokens", str(new_tokens), "--rounds", "1" if case.prompt >= LONG else "2"]  # fmt: skip
     reply = subprocess.run(command, check=True, capture_output=True, text=True)
     return min(json.loads(reply.stdout)["seconds_per_round"])
 
@@ -119,7 +120,8 @@ def llama_seconds(case: Case, file: str, counts: list[int], args) -> list[float]
             best = [int(np.ctypeslib.as_array(row, (vocabulary,)).argmax()) for row in logits]
             rows = [(token, case.prompt + step, text, True) for text, token in enumerate(best)]
 
-    generate(2)
+    if case.prompt < LONG:
+        generate(2)
     return [timed(lambda count=count: generate(count)) for count in counts]
 
 
@@ -138,7 +140,8 @@ def openvino_seconds(case: Case, file: str, counts: list[int], args) -> list[flo
         pipeline.generate(inputs, genai.GenerationConfig(max_new_tokens=count, min_new_tokens=count, do_sample=False,
                                                          ignore_eos=True))  # fmt: skip
 
-    generate(2)
+    if case.prompt < LONG:
+        generate(2)
     return [timed(lambda count=count: generate(count)) for count in counts]
 
 
@@ -166,6 +169,7 @@ def main() -> None:
     parser.add_argument("--case", default="", help="only the cases whose name holds this")
     parser.add_argument("--cache", default="float32", help="of attend's keys and values; llama.cpp's are float16")
     parser.add_argument("--prompt", type=int, default=512)
+    parser.add_argument("--new-tokens", type=int, default=128)
     parser.add_argument("--peers", default="llama.cpp,OpenVINO")
     parser.add_argument("--models", default=os.path.join(tempfile.gettempdir(), "attend-compare"))
     for internal in ("worker", "file", "work"):
@@ -181,7 +185,7 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     print(f"roof: {reading():.1f} GB/s on {args.threads} threads\n")
     print("| case | program | prompt, tokens/s | new tokens/s | bytes of weights read, GB/s |\n|---|---|---:|---:|---:|")
-    for case in (Case(m, t, n, args.prompt) for m in SHAPES for t in BITS for n in (1, 8)):
+    for case in (Case(m, t, n, args.prompt, args.new_tokens) for m in SHAPES for t in BITS for n in (1, 8)):
         if args.case not in case.name:
             continue
         file, counts = make_file(case, args), [1, 1 + case.new_tokens]

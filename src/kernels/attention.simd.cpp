@@ -10,6 +10,8 @@
 #include "kernels/attention.h"
 
 #include "kernels/attention_head.h"
+#include "kernels/attention_scores.h"
+#include "kernels/decode.h"
 
 #include <cmath>
 #include <utility>
@@ -41,23 +43,6 @@ void pack_transposed(float* transposed, const Head& head, At at) {
   }
 }
 
-// Sets scores before `first` to minus infinity; returns the max of scores[0..seen). Reads whole vectors.
-float highest_score(float* scores, std::int64_t first, std::int64_t seen) {
-  for (std::int64_t j = 0; j < first; ++j) scores[j] = -INFINITY;
-  Vector top = splat(-INFINITY);
-  const IntVector lane = lane_numbers();
-  for (std::int64_t j = 0; j < seen; j += W) {
-    const IntVector counts = lane + static_cast<std::int32_t>(j) < static_cast<std::int32_t>(seen);
-    top = max(counts ? load(scores + j) : splat(-INFINITY), top);
-  }
-  return largest(top);
-}
-
-// The sink's term in the sum of a softmax that subtracts `highest` from all scores.
-float sink_share(const float* sink, float highest) {
-  return sink == nullptr ? 0 : exp(splat(*sink - highest))[0];
-}
-
 // Softmax of scores[first..seen). Sets scores before `first` and from `seen` to `end` to zero; `end` is a
 // multiple of kLanes. `sink`: one more score, which only adds to the sum; null: none.
 void softmax_row(float* scores, std::int64_t first, std::int64_t seen, std::int64_t end, const float* sink) {
@@ -83,78 +68,6 @@ void save_probabilities(const Attention& a, const Head& head, const float* score
   for (std::int64_t j = 0; j < head.Lk; ++j) to[j] = j >= first && j < seen ? scores[j] : 0;
 }
 
-// out [lanes of V vectors] = sum_j weights[j] value_j, for the values' columns from d on.
-template <class Rows, int V>
-void add_values(const Attention& a, const Head& head, const float* weights, std::int64_t first,
-                std::int64_t d, float* out) {
-  const std::int64_t last = head.D - d - (V - 1) * W < W ? head.D - d - (V - 1) * W : W;
-  Vector total[V]{};
-  for (std::int64_t j = first; j < head.Lk;) {
-    const Rows rows = head.rows<Rows>(a, Half::values, j);
-    for (std::int64_t r = 0; r < rows.count; ++r) {
-      const auto* value = rows.row(r) + d;
-      const Vector weight = splat(rows.scaled(weights[j + r], r));
-      for (int v = 0; v < V; ++v)
-        total[v] = fused(load_part(value + v * W, v + 1 < V ? W : last), weight, total[v]);
-    }
-    j += rows.count;
-  }
-  for (int v = 0; v < V; ++v) store_part(out + d + v * W, total[v], v + 1 < V ? W : last);
-}
-
-// The query's products with W keys, one key in each lane. Each is summed in the order of LaneSums.
-template <class Number>
-Vector products(const float* query, const Number* const (&key)[W], std::int64_t D) {
-  Vector part[kParts][W];
-#pragma GCC unroll 4
-  for (int p = 0; p < kParts; ++p) {
-    Vector sum[W]{};
-    for (std::int64_t d = p * W; d < D; d += kLanes) {
-      const std::int64_t count = D - d < W ? D - d : W;
-      const Vector numbers = load_part(query + d, count);
-#pragma GCC unroll 16
-      for (int r = 0; r < W; ++r) sum[r] = fused(numbers, load_part(key[r] + d, count), sum[r]);
-    }
-#pragma GCC unroll 16
-    for (int r = 0; r < W; ++r) part[p][r] = sum[r];
-  }
-  for (int half = kParts / 2; half > 0; half /= 2)
-    for (int p = 0; p < half; ++p)
-      for (int r = 0; r < W; ++r) part[p][r] += part[p + half][r];
-  return sums(part[0]);
-}
-
-// A single query, as in decoding: reading keys and values is the limit, so nothing is packed.
-template <class Rows>
-void forward_one_query(const Attention& a, const Head& head, float* scores) {
-  const std::int64_t D = head.D;
-  const float* query = head.query(a, 0);
-  const std::int64_t first = head.first_seen(a, 0);
-  for (std::int64_t j = first; j < head.Lk;) {
-    const Rows rows = head.rows<Rows>(a, Half::keys, j);
-    for (std::int64_t r = 0; r < rows.count; r += W) {
-      const std::int64_t count = rows.count - r < W ? rows.count - r : W;
-      decltype(rows.row(0)) key[W];
-      for (std::int64_t i = 0; i < W; ++i) key[i] = rows.row(r + (i < count ? i : count - 1));
-      store_part(scores + j + r, rows.scaled(products(query, key, D) * a.scale, r, count), count);
-    }
-    j += rows.count;
-  }
-  for (std::int64_t j = head.Lk; j < head.Lkp; ++j) scores[j] = 0;
-  head.cap(a, scores, first, head.Lk);
-  head.add_terms(a, 0, scores, first, head.Lk);
-  const std::int64_t lower = first / kLanes * kLanes;  // nothing before it is read or written
-  softmax_row(scores + lower, first - lower, head.Lk - lower, head.Lkp - lower, head.sink(a));
-  if (a.probabilities) save_probabilities(a, head, scores, 0);
-
-  float* out = head.out(a, 0);
-  // Several vectors at a time, so that their sums do not wait for each other.
-  std::int64_t d = 0;
-  for (; D - d > 3 * W; d += 4 * W) add_values<Rows, 4>(a, head, scores, first, d, out);
-  for (; D - d > W; d += 2 * W) add_values<Rows, 2>(a, head, scores, first, d, out);
-  if (d < D) add_values<Rows, 1>(a, head, scores, first, d, out);
-}
-
 // to [Lk, Dp]: the keys or values of the head in float32.
 void widen(const Attention& a, const Head& head, Half half, float* to) {
   for (std::int64_t j = 0; j < head.Lk;) {
@@ -171,7 +84,7 @@ void widen(const Attention& a, const Head& head, Half half, float* to) {
 // `packed`: the scratch already holds this head's keys and values.
 template <class Rows>
 void forward_head(const Attention& a, const Head& head, float* scratch, bool packed) {
-  if (head.Lq == 1 && a.dropout == 0) return forward_one_query<Rows>(a, head, scratch);
+  if (head.Lq == 1 && a.dropout == 0) return decode_head(a, head, scratch);
   const std::int64_t D = head.D, Dp = head.Dp, Lk = head.Lk, Lkp = head.Lkp;
   float* keys = scratch;                   // [Dp, Lkp]
   float* values = keys + Dp * Lkp;         // [Lk, Dp]
@@ -201,8 +114,8 @@ void forward_head(const Attention& a, const Head& head, float* scratch, bool pac
     for (std::int64_t r = 0; r < rows; ++r) {
       float* row = scores + r * Lkp;
       const std::int64_t first = head.first_seen(a, begin + r), seen = head.seen(a, begin + r);
-      head.cap(a, row, first, seen);
-      head.add_terms(a, begin + r, row, first, seen);
+      Head::cap(a, row + first, seen - first);
+      head.add_terms(a, begin + r, row + first, first, seen);
       softmax_row(row + lower, first - lower, seen - lower, columns - lower, head.sink(a));
       if (a.probabilities) save_probabilities(a, head, row, begin + r);
       if (a.dropout > 0) {
@@ -259,13 +172,13 @@ void backward_row(const Attention& a, const AttentionGradient& g, const Head& he
              seen = static_cast<std::int32_t>(head.seen(a, i));
   const std::uint64_t index = head.dropout_index(a, i);
   if (a.soft_cap > 0) {
-    head.cap(a, weight, first, seen);
+    Head::cap(a, weight + first, seen - first);
     for (std::int64_t j = lower; j < columns; j += W) {
       const Vector part = load(weight + j) / a.soft_cap;
       store(m.slopes + j, 1 - part * part);
     }
   }
-  head.add_terms(a, i, weight, first, seen);
+  head.add_terms(a, i, weight + first, first, seen);
   // The softmax again, P = p / sum_j p_j. Subtracting the highest score loses little, because it is near the
   // scores that count; subtracting the logarithm of the sum, which is farther away, would cost each P one or
   // two bits.

@@ -102,21 +102,22 @@ struct Head {
     const std::int64_t place = a.distance.place ? a.distance.place[first_query + i] : i + Lk - Lq;
     return {a, head, first_query + i, key_begin, place};
   }
-  // Applies the soft cap to the scores of keys [begin, end).
-  void cap(const Attention& a, float* scores, std::int64_t begin, std::int64_t end) const {
+  // Applies the soft cap to scores.
+  static void cap(const Attention& a, float* scores, std::int64_t count) {
     if (a.soft_cap == 0) return;
-    for (std::int64_t j = begin; j < end; j += W) {
-      const std::int64_t count = end - j < W ? end - j : W;
-      store_part(scores + j, tanh(load_part(scores + j, count) / a.soft_cap) * a.soft_cap, count);
+    for (std::int64_t j = 0; j < count; j += W) {
+      const std::int64_t part = count - j < W ? count - j : W;
+      store_part(scores + j, tanh(load_part(scores + j, part) / a.soft_cap) * a.soft_cap, part);
     }
   }
-  // Adds the position and penalty terms to the scores of query i for keys [begin, end).
+  // Adds the position and penalty terms to query i's scores of keys [begin, end), of which scores[0] is the
+  // first.
   void add_terms(const Attention& a, std::int64_t i, float* scores, std::int64_t begin,
                  std::int64_t end) const {
     if (a.distance.count > 0) distances(a, i).add(a.distance, scores, begin, end);
     if (a.penalty == nullptr) return;
-    const float* penalty = a.penalty[sequence] + i * Lk;
-    for (std::int64_t j = begin; j < end; ++j) scores[j] += penalty[j];
+    const float* penalty = a.penalty[sequence] + i * Lk + begin;
+    for (std::int64_t j = 0; j < end - begin; ++j) scores[j] += penalty[j];
   }
   // The first dropout index of query i.
   std::uint64_t dropout_index(const Attention& a, std::int64_t i) const {
@@ -139,8 +140,8 @@ struct Head {
       return {all + (k.key_begin[sequence] + j) * k.stride + key_head * D, k.stride, Lk - j};
     }
     const Place at = place(k, j);
-    const std::int64_t row = static_cast<int>(half) * k.page_rows + at.row;
-    return {k.pages + at.page * k.page_stride + row * k.width + key_head * D, k.width, at.count};
+    const std::int64_t own = static_cast<int>(half) * key_heads(a) + key_head;
+    return {k.pages + at.page * k.page_stride + (own * k.page_rows + at.row) * D, D, at.count};
   }
   Int8Rows int8_rows(const Attention& a, Half half, std::int64_t j) const {
     const Int8PageLayout layout{key_heads(a), D, a.keys.page_rows};

@@ -28,16 +28,16 @@ struct DistanceRow {
     return d.query_segment[query_row] != d.key_segment[key_begin + j] ? 1 : 0;
   }
 
-  // Adds to scores[j] for keys [begin, end).
+  // Adds to the scores of keys [begin, end), of which scores[0] is the first.
   void add(const DistanceScores& d, float* scores, std::int64_t begin, std::int64_t end) const {
     if (d.of_query)
-      for (std::int64_t j = begin; j < end; ++j) scores[j] += d.of_query[query + row[j]];
+      for (std::int64_t j = begin; j < end; ++j) scores[j - begin] += d.of_query[query + row[j]];
     if (d.of_key)
-      for (std::int64_t j = begin; j < end; ++j) scores[j] += d.of_key[key + j * R + row[j]];
+      for (std::int64_t j = begin; j < end; ++j) scores[j - begin] += d.of_key[key + j * R + row[j]];
     if (d.of_head)
-      for (std::int64_t j = begin; j < end; ++j) scores[j] += d.of_head[head + row[j]];
+      for (std::int64_t j = begin; j < end; ++j) scores[j - begin] += d.of_head[head + row[j]];
     if (d.of_segment)
-      for (std::int64_t j = begin; j < end; ++j) scores[j] += d.of_segment[segments + other(d, j)];
+      for (std::int64_t j = begin; j < end; ++j) scores[j - begin] += d.of_segment[segments + other(d, j)];
   }
 
   // The backward pass of add; `sequence`: for the gradients that each sequence has separately.

@@ -12,8 +12,8 @@ namespace attend::kernels {
 
 // Where the keys and values of one attention call are stored.
 //   contiguous: rows of `key` and `value` at key_begin[b] .. key_begin[b] + key_length[b]
-//   paged:      rows of the pages page_table[b][0], page_table[b][1], ...; a page holds `page_rows` keys,
-//               then as many values, each `width` floats
+//   paged:      rows of the pages page_table[b][0], page_table[b][1], ...; a page holds `page_rows` keys of
+//               each head, head by head, then the values
 //   in int8:    the same, in pages as Int8PageLayout says (int8/pages.h); forward only
 // Pages of other layers are between two pages.
 struct KeyValueView {
@@ -25,7 +25,7 @@ struct KeyValueView {
   const float* pages = nullptr;             // not null: paged
   const std::int8_t* int8_pages = nullptr;  // not null: in int8
   const std::int32_t* const* page_table = nullptr;
-  std::int64_t page_rows = 0, width = 0;
+  std::int64_t page_rows = 0;
   std::int64_t page_stride = 0;  // numbers from one page to the next
 };
 
@@ -75,6 +75,24 @@ struct Attention {
   std::int64_t out_stride = 0;
   float* const* probabilities = nullptr;  // B pointers to [heads, Lq, Lk], before dropout; may be null
 };
+
+// Attention of sequences with one query, as in decoding, without dropout, in tasks that several threads share
+// even if there is only one sequence: a piece of the keys of one sequence, for some of the heads. Keys are
+// cut at multiples of kDecodeKeys, so a result does not depend on the tasks.
+constexpr std::int64_t kDecodeKeys = 256;
+constexpr std::int64_t kDecodeExtra = 2;  // numbers of a piece in addition to the sums of its values
+
+struct DecodePiece {
+  std::int64_t sequence = 0, begin = 0, end = 0;  // keys [begin, end)
+  std::int64_t first_head = 0, heads = 0;         // of keys
+  float* sums = nullptr;  // [heads * queries of each, head_size + kDecodeExtra]; written
+};
+
+// The end of the piece that begins with key `begin` of `length`.
+inline std::int64_t decode_end(std::int64_t begin, std::int64_t length) {
+  const std::int64_t end = (begin / kDecodeKeys + 1) * kDecodeKeys;
+  return end < length ? end : length;
+}
 
 struct AttentionGradient {
   const float* out_gradient = nullptr;  // [Tq, heads * head_size], rows out_gradient_stride apart
@@ -194,6 +212,13 @@ struct Kernels {
   void (*attention_forward)(const Attention&, std::int64_t task_begin, std::int64_t task_end, float* scratch);
   void (*attention_backward)(const Attention&, const AttentionGradient&, std::int64_t task_begin,
                              std::int64_t task_end, float* scratch);
+  // The same results as attention_forward if every sequence has one query. First all pieces, with
+  // decode_scratch floats for each thread; then, for each head of a sequence with several pieces, their join:
+  // its sums are `step` floats apart.
+  std::int64_t (*decode_scratch)(const Attention&);
+  void (*decode)(const Attention&, const DecodePiece* pieces, std::int64_t count, float* scratch);
+  void (*join_pieces)(const Attention&, std::int64_t task, const float* sums, std::int64_t step,
+                      std::int64_t pieces);
 
   // out[i] = residual[i] + (kept ? x[i] / (1 - p) : 0). The mask depends only on seed and i. residual may be
   // null (zero).

@@ -1,5 +1,6 @@
 // The kernels of one instruction set as a table, for dispatch.cpp.
 #include "kernels/attention.h"
+#include "kernels/decode.h"
 #include "kernels/elementwise.h"
 #include "kernels/linear.h"
 
@@ -27,6 +28,9 @@ const Kernels table = {
     .attention_scratch = attention_scratch,
     .attention_forward = attention_forward,
     .attention_backward = attention_backward,
+    .decode_scratch = decode_scratch,
+    .decode = decode,
+    .join_pieces = join_pieces,
     .dropout_add = dropout_add,
     .layer_norm = layer_norm,
     .layer_norm_backward = layer_norm_backward,

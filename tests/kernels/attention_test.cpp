@@ -54,7 +54,7 @@ struct AttentionCase {
           if (!sinks.empty()) total += std::exp(sinks[h]);
           for (std::int64_t j = 0; j < Lk; ++j) {
             p[j] /= total;
-            if (weights && b == 3) weights->push_back(p[j]);
+            if (weights && b + 1 == key_length.size()) weights->push_back(p[j]);
             for (std::int64_t d = 0; d < size; ++d)
               result[(query_offsets[b] + i) * width() + h * size + d] +=
                   p[j] * v[(key_begin[b] + j) * key_width() + h * key_heads / heads * size + d];
@@ -180,6 +180,66 @@ TEST_P(AttentionKernelsTest, ASingleQueryOfEveryHeadSize) {
   }
 }
 
+// Long texts, whose keys are cut into pieces: the definition, and the same bits in tasks of all heads, of
+// some heads, and in attention_forward.
+TEST_P(AttentionKernelsTest, DecodingInPieces) {
+  constexpr std::int64_t length = 700, size = 20, key_heads = 3, heads = 6;
+  for (const auto& [window, sinks, penalties] :
+       {std::tuple{0, false, false}, {300, false, false}, {0, true, false}, {0, false, true}}) {
+    SCOPED_TRACE(fmt::format("window {}, sinks {}, penalties {}", window, sinks, penalties));
+    AttentionCase c;
+    c.query_offsets = {0, 1}, c.key_begin = {0}, c.key_length = {length}, c.size = size, c.scale = 0.4;
+    c.heads = heads, c.key_heads = key_heads, c.window = window;
+    const auto q = random_numbers(c.width(), 1), k = random_numbers(length * c.key_width(), 2),
+               v = random_numbers(length * c.key_width(), 3), sink_scores = random_numbers(heads, 4);
+    c.q.assign(q.begin(), q.end()), c.k.assign(k.begin(), k.end()), c.v.assign(v.begin(), v.end());
+    c.penalties = penalties;
+    if (sinks) c.sinks.assign(sink_scores.begin(), sink_scores.end());
+    std::vector<float> hidden(length);
+    for (std::int64_t j = 0; j < length; ++j) hidden[j] = static_cast<float>(c.penalty(0, 0, j));
+    const float* const penalty[] = {hidden.data()};
+    std::vector<float> out(c.width()), weights(heads * length);
+    float* const probabilities[] = {weights.data()};
+    Attention a;
+    a.sequences = 1, a.heads = heads, a.key_heads = key_heads, a.head_size = size;
+    a.query = q.data(), a.query_stride = c.width(), a.query_offsets = c.query_offsets.data();
+    a.keys.key = k.data(), a.keys.value = v.data(), a.keys.stride = c.key_width();
+    a.keys.key_begin = c.key_begin.data(), a.keys.key_length = c.key_length.data();
+    a.window = window, a.causal = window > 0, a.scale = 0.4f, a.out = out.data(), a.out_stride = c.width();
+    if (sinks) a.sinks = sink_scores.data();
+    if (penalties) a.penalty = penalty;
+    a.probabilities = probabilities;
+    std::vector<float> scratch(kernels_->attention_scratch(a));
+    kernels_->attention_forward(a, 0, heads, scratch.data());
+    std::vector<double> expected_weights;
+    EXPECT_LT(difference(out, c.out(&expected_weights)), 2e-6);
+    EXPECT_LT(difference(weights, expected_weights), 2e-6);
+
+    for (const std::int64_t groups : {1, 2, 3}) {
+      std::vector<float> own(c.width()), own_weights(heads * length),
+          own_scratch(kernels_->decode_scratch(a));
+      float* const own_probabilities[] = {own_weights.data()};
+      a.out = own.data(), a.probabilities = own_probabilities;
+      constexpr std::int64_t width = size + kDecodeExtra;
+      std::vector<DecodePiece> pieces;
+      std::vector<float> sums(4 * heads * width);
+      float* row = sums.data();
+      std::int64_t count = 0;
+      for (std::int64_t j = window > 0 ? length - window : 0; j < length; j = decode_end(j, length), ++count)
+        for (std::int64_t g = 0; g < groups; ++g) {
+          const std::int64_t first = key_heads * g / groups, some = key_heads * (g + 1) / groups - first;
+          pieces.push_back({0, j, decode_end(j, length), first, some, row});
+          row += some * heads / key_heads * width;
+        }
+      kernels_->decode(a, pieces.data(), std::ssize(pieces), own_scratch.data());
+      for (std::int64_t h = 0; h < heads; ++h)
+        kernels_->join_pieces(a, h, sums.data() + h * width, heads * width, count);
+      EXPECT_EQ(out, own) << groups;
+      EXPECT_EQ(weights, own_weights) << groups;
+    }
+  }
+}
+
 TEST_P(AttentionKernelsTest, PagedKeysGiveWhatContiguousOnesGive) {
   constexpr std::int64_t rows = 16, w = 24, length = 37;
   const auto q = random_numbers(w, 1), k = random_numbers(length * w, 2), v = random_numbers(length * w, 3);
@@ -187,9 +247,9 @@ TEST_P(AttentionKernelsTest, PagedKeysGiveWhatContiguousOnesGive) {
   const std::int32_t table[] = {4, 0, 2};
   for (std::int64_t j = 0; j < length; ++j)
     for (std::int64_t d = 0; d < w; ++d) {
-      float* page = pages.data() + table[j / rows] * 2 * rows * w;
-      page[(j % rows) * w + d] = k[j * w + d];
-      page[(rows + j % rows) * w + d] = v[j * w + d];
+      float* head = pages.data() + table[j / rows] * 2 * rows * w + d / 12 * rows * 12;
+      head[j % rows * 12 + d % 12] = k[j * w + d];
+      head[rows * w + j % rows * 12 + d % 12] = v[j * w + d];
     }
   const std::int64_t offsets[] = {0, 1}, begin[] = {0}, lengths[] = {length};
   Attention a;
@@ -200,7 +260,7 @@ TEST_P(AttentionKernelsTest, PagedKeysGiveWhatContiguousOnesGive) {
   std::vector<float> scratch(kernels_->attention_scratch(a));
   kernels_->attention_forward(a, 0, 2, scratch.data());
   const std::int32_t* const tables[] = {table};
-  a.keys.pages = pages.data(), a.keys.page_table = tables, a.keys.page_rows = rows, a.keys.width = w,
+  a.keys.pages = pages.data(), a.keys.page_table = tables, a.keys.page_rows = rows,
   a.keys.page_stride = 2 * rows * w;
   a.out = paged.data();
   kernels_->attention_forward(a, 0, 2, scratch.data());

@@ -167,8 +167,8 @@ class IntegerHead {
   float weigh(std::int64_t i, float* scores, std::int16_t* weights) const {
     const auto first = static_cast<std::int32_t>(head_.first_seen(a_, i)),
                seen = static_cast<std::int32_t>(head_.seen(a_, i));
-    head_.cap(a_, scores, first, seen);
-    head_.add_terms(a_, i, scores, first, seen);
+    Head::cap(a_, scores + first, seen - first);
+    head_.add_terms(a_, i, scores + first, first, seen);
     // Vectors of scores whose keys are all visible need no mask.
     const IntVector lane = lane_numbers();
     const auto visible = [&](std::int64_t j, Vector x, Vector hidden) {

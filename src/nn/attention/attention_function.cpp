@@ -1,6 +1,7 @@
 #include "nn/attention/attention_function.h"
 
 #include "kernels/int8/int8.h"
+#include "nn/attention/decode.h"
 #include "nn/attention/plain_attention.h"
 #include "nn/cache/cache.h"
 #include "tensor/parallel.h"
@@ -155,6 +156,10 @@ void run_kernel(const kernels::Attention& a, const Layout& layout, std::int64_t 
                   });
 }
 
+bool has_one_query_each(const Offsets& queries) {
+  return queries.count() > 0 && queries.total() == queries.count() && queries.longest() == 1;
+}
+
 void run_forward(const kernels::Attention& a, const Layout& layout, bool in_int8 = false) {
   if (in_int8) {
     const std::int64_t bytes = kernels::int8_attention_scratch(a);
@@ -163,6 +168,7 @@ void run_forward(const kernels::Attention& a, const Layout& layout, bool in_int8
           kernels::int8_kernels().attention(a, begin, end, reinterpret_cast<std::uint8_t*>(scratch));
         });
   }
+  if (a.dropout == 0 && has_one_query_each(layout.queries)) return decode(a);
   run_kernel(a, layout, a.heads, kernels::kernels().attention_scratch(a),
              [&](std::int64_t begin, std::int64_t end, float* scratch) {
                kernels::kernels().attention_forward(a, begin, end, scratch);

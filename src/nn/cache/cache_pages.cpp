@@ -25,7 +25,7 @@ CachePages::CachePages(const CacheShape& shape)
     : shape_(shape),
       layout_(layout_of(shape)),
       pages_(in_int8() ? ops::empty({0, shape.layers, layout_.page_bytes()}, kChar)
-                       : ops::empty({0, shape.layers, 2, kRows, shape.width()}, shape.type)) {}
+                       : ops::empty({0, shape.layers, 2, shape.heads, kRows, shape.head_size}, shape.type)) {}
 
 void CachePages::grow(std::int64_t count) {
   const std::int64_t have = this->count();
@@ -41,29 +41,29 @@ void CachePages::copy(std::int64_t from, std::int64_t to, std::int64_t rows) {
     pages_[to].copy_(pages_[from]);
     return;
   }
-  const std::int64_t half = kRows * shape_.width(), page = pages_.stride(0);
+  const std::int64_t head = kRows * shape_.head_size, page = pages_.stride(0);
   const float* source = pages_.const_data<float>() + from * page;
   float* target = pages_.data<float>() + to * page;
-  for (std::int64_t at = 0; at < page; at += half)
-    std::copy(source + at, source + at + rows * shape_.width(), target + at);
+  for (std::int64_t at = 0; at < page; at += head)
+    std::copy(source + at, source + at + rows * shape_.head_size, target + at);
 }
 
 void CachePages::write(std::int64_t layer, std::int64_t page, std::int64_t slot, const Tensor& key_value,
                        std::int64_t row) {
-  const std::int64_t width = shape_.width(), at = page * pages_.stride(0) + layer * pages_.stride(1);
+  const std::int64_t size = shape_.head_size, at = page * pages_.stride(0) + layer * pages_.stride(1);
   if (in_int8()) {
     write_int8(pages_.data<std::int8_t>() + at, slot,
                key_value.const_data<float>() + row * key_value.stride(0));
     return;
   }
   if (!on_kernels(pages_)) {
-    pages_[page][layer].select(1, slot).copy_(key_value[row].view({2, width}));
+    pages_[page][layer].select(2, slot).copy_(key_value[row].view({2, shape_.heads, size}));
     return;
   }
   const float* from = key_value.const_data<float>() + row * key_value.stride(0);
-  float* to = pages_.data<float>() + at + slot * width;
-  std::copy(from, from + width, to);
-  std::copy(from + width, from + 2 * width, to + kRows * width);
+  float* to = pages_.data<float>() + at + slot * size;
+  for (std::int64_t i = 0; i < 2 * shape_.heads; ++i, from += size, to += kRows * size)
+    std::copy(from, from + size, to);
 }
 
 void CachePages::write_int8(std::int8_t* page, std::int64_t slot, const float* key_value) const {
@@ -79,17 +79,18 @@ std::pair<Tensor, Tensor> CachePages::gather(std::int64_t layer, const std::vect
   const Tensor index = ops::tensor(std::vector<std::int64_t>(pages.begin(), pages.end()));
   Tensor read = pages_.select(1, layer).index_select(0, index);
   if (in_int8()) read = widened(read);
-  const Tensor rows = read.transpose(0, 1).reshape({2, -1, shape_.width()});
+  // [pages, 2, heads, kRows, size] -> [2, pages * kRows, width]
+  const Tensor rows = read.permute({1, 0, 3, 2, 4}).reshape({2, -1, shape_.width()});
   return {rows[0].narrow(0, 0, length), rows[1].narrow(0, 0, length)};
 }
 
-// Converts int8 pages to [pages, 2, kRows, width] float32.
+// Converts int8 pages to [pages, 2, heads, kRows, size] float32.
 Tensor CachePages::widened(const Tensor& pages) const {
   const std::int64_t heads = shape_.heads, size = shape_.head_size;
   const Tensor parts = pages.view({-1, 2, heads, layout_.head_bytes()});
   const Tensor bytes = parts.narrow(3, 0, kRows * size).reshape({-1, 2, heads, kRows, size}),
                scales = parts.narrow(3, kRows * size, kRows * 4).contiguous().view(kFloat);
-  return (bytes * scales.unsqueeze(4)).transpose(2, 3).reshape({-1, 2, kRows, shape_.width()});
+  return bytes * scales.unsqueeze(4);
 }
 
 void CachePages::describe(std::int64_t layer, kernels::KeyValueView& view) const {
@@ -100,7 +101,6 @@ void CachePages::describe(std::int64_t layer, kernels::KeyValueView& view) const
   else
     view.pages = pages_.const_data<float>() + first;
   view.page_rows = kRows;
-  view.width = shape_.width();
 }
 
 }  // namespace attend

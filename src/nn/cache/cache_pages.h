@@ -52,8 +52,9 @@ class CachePages {
 
   CacheShape shape_;
   kernels::Int8PageLayout layout_;
-  // [pages, layers, 2, kRows, width]; int8: [pages, layers, layout_.page_bytes()]. A page's data of all
-  // layers is contiguous, so memory is touched only when a page is used.
+  // [pages, layers, 2, heads, kRows, head_size]; int8: [pages, layers, layout_.page_bytes()]. A page's data
+  // of all layers is contiguous, so memory is touched only when a page is used. Attention goes from head to
+  // head, and reads a page from its start to its end.
   Tensor pages_;
 };
 
