@@ -1,4 +1,4 @@
-// Cutting kernel work into pieces for threads: torch's where tensors are torch's, else our own.
+// Cuts the work of kernels into pieces for threads.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -7,7 +7,7 @@
 
 namespace attend {
 
-// True where our own kernels can take the tensor; elsewhere (double, CUDA) torch's operations do the work.
+// Whether our kernels take the tensor. Others (double) are computed by tensor operations.
 inline bool on_kernels(const Tensor& t) {
   return t.type() == kFloat;
 }
