@@ -5,7 +5,7 @@ write slowly, and invalid bytes. Every request gets an answer or a closed connec
 import argparse, asyncio, json, os, random, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "cli"))
-ATTEND = os.path.abspath(os.environ.setdefault("ATTEND", "build/release/attend"))
+ATTEND = os.environ["ATTEND"] = os.path.abspath(os.environ.get("ATTEND", "build/release/attend"))  # also for Server
 from server import Server, equal, fail  # noqa: E402
 
 

@@ -7,6 +7,7 @@
 #include "tensor/parallel.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace attend {
 namespace {
@@ -139,37 +140,49 @@ bool in_kernels(const QueryMask& own) {
   return !own.backwards && own.penalty.type() == kFloat;
 }
 
-// `heads`: the number of tasks of a sequence.
+Numbers all_sequences(const Layout& layout) {
+  Numbers all(static_cast<std::size_t>(layout.count()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+// Runs kernel(begin, end, scratch) for all tasks of some sequences; `heads`: the number of tasks of each.
 template <class Kernel>
-void run_kernel(const kernels::Attention& a, const Layout& layout, std::int64_t heads,
-                std::int64_t scratch_size, const Kernel& kernel) {
-  const std::int64_t tasks = a.sequences * heads;
+void run_kernel(const kernels::Attention& a, const Layout& layout, const Numbers& sequences,
+                std::int64_t heads, std::int64_t scratch_size, const Kernel& kernel) {
+  if (sequences.empty()) return;
   // Keys and values are touched once, which is all the work for a text with one query; in addition,
   // multiply-adds of both products count 1/16 each.
   std::int64_t work = 0;
-  for (std::int64_t b = 0; b < a.sequences; ++b)
+  for (const std::int64_t b : sequences)
     work += (16 + layout.queries.length(b)) * layout.key_length[b] * a.head_size / 8;
-  parallel_ranges(tasks, a.sequences == 0 ? 1 : work / a.sequences,
+  parallel_ranges(std::ssize(sequences) * heads, work / std::ssize(sequences),
                   [&](std::int64_t begin, std::int64_t end) {
                     const Tensor scratch = ops::empty({scratch_size}, kFloat);
-                    kernel(begin, end, scratch.data<float>());
+                    while (begin < end) {  // sequence by sequence
+                      const std::int64_t i = begin / heads, stop = std::min(end, (i + 1) * heads),
+                                         first = sequences[static_cast<std::size_t>(i)] * heads - i * heads;
+                      kernel(first + begin, first + stop, scratch.data<float>());
+                      begin = stop;
+                    }
                   });
-}
-
-bool has_one_query_each(const Offsets& queries) {
-  return queries.count() > 0 && queries.total() == queries.count() && queries.longest() == 1;
 }
 
 void run_forward(const kernels::Attention& a, const Layout& layout, bool in_int8 = false) {
   if (in_int8) {
     const std::int64_t bytes = kernels::int8_attention_scratch(a);
-    return run_kernel(
-        a, layout, a.heads, bytes / 4 + 1, [&](std::int64_t begin, std::int64_t end, float* scratch) {
-          kernels::int8_kernels().attention(a, begin, end, reinterpret_cast<std::uint8_t*>(scratch));
-        });
+    return run_kernel(a, layout, all_sequences(layout), a.heads, bytes / 4 + 1,
+                      [&](std::int64_t begin, std::int64_t end, float* scratch) {
+                        kernels::int8_kernels().attention(a, begin, end,
+                                                          reinterpret_cast<std::uint8_t*>(scratch));
+                      });
   }
-  if (a.dropout == 0 && has_one_query_each(layout.queries)) return decode(a);
-  run_kernel(a, layout, a.heads, kernels::kernels().attention_scratch(a),
+  // While texts are generated, other prompts may be read in the same pass.
+  Numbers one_query, others;
+  for (std::int64_t b = 0; b < layout.count(); ++b)
+    (a.dropout == 0 && layout.queries.length(b) == 1 ? one_query : others).push_back(b);
+  decode(a, one_query);
+  run_kernel(a, layout, others, a.heads, kernels::kernels().attention_scratch(a),
              [&](std::int64_t begin, std::int64_t end, float* scratch) {
                kernels::kernels().attention_forward(a, begin, end, scratch);
              });
@@ -255,7 +268,7 @@ std::vector<Tensor> backward_kernel(const Tensor& first, const Tensor& key_value
   const Tensor dsinks =
       call.sinks.defined() ? ops::empty({layout.count(), call.spec.heads}, first.type()) : Tensor();
   g.sinks = point(dsinks);
-  run_kernel(a, layout, a.key_heads, kernels::kernels().attention_scratch(a),
+  run_kernel(a, layout, all_sequences(layout), a.key_heads, kernels::kernels().attention_scratch(a),
              [&](std::int64_t begin, std::int64_t end, float* scratch) {
                kernels::kernels().attention_backward(a, g, begin, end, scratch);
              });

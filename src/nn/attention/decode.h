@@ -3,9 +3,12 @@
 
 #include "kernels/kernels.h"
 
+#include <span>
+
 namespace attend {
 
-// Every sequence has one query; no dropout. The results are those of kernels().attention_forward, to the bit.
-void decode(const kernels::Attention& attention);
+// The given sequences of the call, each with one query; no dropout. The results are those of
+// kernels().attention_forward, to the bit.
+void decode(const kernels::Attention& attention, std::span<const std::int64_t> sequences);
 
 }  // namespace attend
