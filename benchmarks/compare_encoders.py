@@ -27,7 +27,7 @@ CASES = [
     Case("ModernBERT-base, 1 x 2048 tokens", "modernbert-base", "encode", [2048]),
     Case("MPNet-base, 32 x 128 tokens", "mpnet-base", "encode", [128] * 32),
 ]
-LEAST_COSINE = {"float32": 0.99999, "bfloat16": 0.99, "int8": 0.9}  # with transformers' float32
+MIN_COSINE = {"float32": 0.99999, "bfloat16": 0.99, "int8": 0.9}  # with transformers' float32
 CALIBRATION = 8  # texts for OpenVINO's static quantization
 
 
@@ -139,7 +139,7 @@ KINDS = ("float32", "bfloat16", "int8")
 def check(name: str, kind: str, found: np.ndarray, wanted: np.ndarray) -> None:
     """That it computed this model: by the cosine of all hidden states."""
     cosine = float((found * wanted).sum() / np.sqrt((found**2).sum() * (wanted**2).sum()))
-    if cosine < LEAST_COSINE[kind]:
+    if cosine < MIN_COSINE[kind]:
         raise SystemExit(f"{name} in {kind} computes something else: cosine {cosine:.4f}")
 
 
