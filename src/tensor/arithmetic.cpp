@@ -230,18 +230,14 @@ Tensor Tensor::logical_not() const {
   return eq(0);
 }
 Tensor Tensor::isfinite() const {
-  return comparison(*this, *this, type(), [](auto a, auto) {
-    if constexpr (std::is_floating_point_v<decltype(a)>)
-      return std::isfinite(a);
-    else
-      return true;
-  });
+  return comparison(*this, *this, type(), [](auto a, auto) { return math::isfinite(a); });
 }
 
 Tensor maximum(const Tensor& a, const Tensor& b) {
   return with_rule(
       [&] {
-        return arithmetic(a, b, common_type(a, b), [](auto x, auto y) { return x != x || x > y ? x : y; });
+        return arithmetic(a, b, common_type(a, b),
+                          [](auto x, auto y) { return choose(x != x || x > y, x, y); });
       },
       [&](const Tensor&) {
         return [a = Saved(a), b = Saved(b)](const Tensor& g) {  // equal elements get half of the gradient
@@ -257,12 +253,11 @@ Tensor logaddexp(const Tensor& a, const Tensor& b) {
   const auto compute = [&] {
     return arithmetic(a, b, floating(common_type(a, b)), [](auto x, auto y) {
       using T = decltype(x);
-      if constexpr (std::is_floating_point_v<T>) {
-        if (x == y) return x + std::log(T(2));
-        return std::max(x, y) + std::log1p(std::exp(-std::abs(x - y)));
-      } else {
-        return x;
-      }
+      if constexpr (std::is_integral_v<T>)
+        return x;  // never called
+      else
+        return choose(x == y, x + T(0.6931471805599453),
+                      choose(x > y, x, y) + math::log1p(math::exp(-math::abs(x - y))));
     });
   };
   return with_rule(
@@ -280,6 +275,13 @@ namespace {
 Tensor chosen_from(const Tensor& condition, const Tensor& a, const Tensor& b) {
   const ScalarType type = common_type(a, b);
   const Dimensions shape = broadcast(condition.sizes(), broadcast(a.sizes(), b.sizes()));
+  if (Device* const device = device_of(condition, a, b)) {
+    const Tensor made = empty(shape, type, device);
+    if (made.numel() > 0)
+      device->choose(array_of(made), array_of(placed_on(*device, condition.to(kBool))),
+                     array_of(operand_on(*device, a.to(type))), array_of(operand_on(*device, b.to(type))));
+    return made;
+  }
   const Tensor out = empty(shape, type), x = a.to(type).expand(shape), y = b.to(type).expand(shape),
                chosen = condition.to(kBool).expand(shape);
   const std::array<Dimensions, 4> strides{out.body().strides, chosen.body().strides, x.body().strides,

@@ -17,8 +17,10 @@ bool is_ours(const Tensor& t) {
   return t.handles() == 1 && t.body().data.use_count() == 1 && t.is_contiguous();
 }
 
-// x with the type and shape of a result: converted, and summed over the dimensions that were broadcast.
+// x with the place, type and shape of a result: converted, and summed over the dimensions that were
+// broadcast.
 Tensor fitted(Tensor x, const Node::Result& to) {
+  if (x.device() != to.device) x = x.on(to.device);
   if (x.type() != to.type) x = x.to(to.type);
   if (x.sizes() == Dimensions(to.sizes)) return x;
   const std::size_t more = x.sizes().size() - std::min(x.sizes().size(), to.sizes.size());
@@ -139,7 +141,7 @@ class Engine {
     Tensor& sum = states_.at(edge.node.get()).gradients.at(edge.result);
     const Node::Result& result = edge.node->results.at(edge.result);
     if (!sum.defined())
-      sum = zeros(result.sizes, result.type);
+      sum = zeros(result.sizes, result.type, result.device);
     else if (!is_ours(sum))
       sum = sum.clone();
     return sum;

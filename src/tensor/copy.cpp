@@ -1,4 +1,5 @@
 // Copies and conversions.
+#include "tensor/device.h"
 #include "tensor/tape.h"
 #include "tensor/walk.h"
 
@@ -67,6 +68,10 @@ void with_any_type(ScalarType type, F&& f) {
 
 void copy(const Tensor& target, const Tensor& from) {
   const Tensor source = from.expand(target.sizes());
+  if (Device* const device = target.device() ? target.device() : source.device()) {
+    if (target.numel() > 0) device->copy(array_of(target), array_of(source));
+    return;
+  }
   const std::array<Dimensions, 2> strides{target.body().strides, source.body().strides};
   std::byte* const to = target.body().data.get();
   const std::byte* const start = source.body().data.get();
@@ -108,6 +113,10 @@ void copy(const Tensor& target, const Tensor& from) {
 }
 
 void fill(const Tensor& target, Scalar value) {
+  if (target.device() != nullptr) {
+    if (target.numel() > 0) target.device()->fill(array_of(target), value);
+    return;
+  }
   const std::array<Dimensions, 1> strides{target.body().strides};
   with_any_type(target.type(), [&](auto zero) {
     using T = decltype(zero);
@@ -167,7 +176,7 @@ Tensor Tensor::to(ScalarType type) const {
   if (type == body().type) return *this;
   return with_rule(
       [&] {
-        const Tensor made = empty(sizes(), type);
+        const Tensor made = empty(sizes(), type, device());
         copy(made, *this);
         return made;
       },
@@ -223,8 +232,12 @@ namespace {
 // x with zeros on one side of the diagonal `column - row = diagonal`.
 Tensor triangle(const Tensor& x, bool upper, std::int64_t diagonal) {
   const auto compute = [&] {
-    const Tensor made = x.clone();
     const std::int64_t rows = x.size(-2), columns = x.size(-1);
+    if (x.device() != nullptr) {
+      const Tensor places = arange(columns).unsqueeze(0) - arange(rows).unsqueeze(1);  // [rows, columns]
+      return where(upper ? places.ge(diagonal) : places.le(diagonal), x, scalar_tensor(0, x.type()));
+    }
+    const Tensor made = x.clone();
     for (std::int64_t row = 0; row < rows; ++row) {
       const std::int64_t edge = std::clamp<std::int64_t>(row + diagonal + (upper ? 0 : 1), 0, columns);
       made.select(-2, row).narrow(-1, upper ? 0 : edge, upper ? edge : columns - edge).zero_();
@@ -274,7 +287,9 @@ Tensor cat(const std::vector<Tensor>& parts, std::int64_t d) {
              fmt::join(shaped->sizes().vec(), ", "), place);
     shape[place] += part.sizes()[place];
   }
-  const Tensor made = empty(shape, type);
+  Device* device = nullptr;
+  for (const Tensor& part : all) device = part.device() ? part.device() : device;
+  const Tensor made = empty(shape, type, device);
   std::vector<Tensor> own;
   std::vector<std::int64_t> sizes;
   for (const Tensor& part : all) {
@@ -309,7 +324,7 @@ Tensor with_margins(const Tensor& x, const std::vector<std::int64_t>& margins, S
     const std::size_t padded = margins.size() / 2;
     for (std::size_t i = 0; i < padded; ++i)
       shape[shape.size() - 1 - i] += margins[2 * i] + margins[2 * i + 1];
-    const Tensor made = full(shape, value, x.type());
+    const Tensor made = full(shape, value, x.type(), x.device());
     Tensor inside = made, kept = x;
     for (std::size_t i = 0; i < padded; ++i) {  // negative margins cut
       const auto d = static_cast<std::int64_t>(shape.size() - 1 - i);

@@ -11,11 +11,11 @@ T inner_of_gelu(T x) {
 }
 template <class T>
 T normal_density(T x) {
-  return T(0.3989422804014327) * std::exp(x * x / -2);
+  return T(0.3989422804014327) * math::exp(x * x / -2);
 }
 template <class T>
 T normal_share(T x) {
-  return (1 + std::erf(x * T(0.7071067811865476))) / 2;
+  return (1 + math::erf(x * T(0.7071067811865476))) / 2;
 }
 
 }  // namespace
@@ -24,8 +24,10 @@ Tensor Tensor::bitwise_and(Scalar mask) const {
   const Tensor bits = to(kLong);
   return arithmetic(bits, alone(mask, kLong), kLong,
                     [](auto a, auto b) {
-                      if constexpr (std::is_same_v<decltype(a), std::int64_t>) return a & b;
-                      return a;
+                      if constexpr (requires { a& b; })
+                        return static_cast<decltype(a)>(a & b);
+                      else
+                        return a;
                     })
       .to(type());
 }
@@ -33,8 +35,10 @@ Tensor Tensor::bitwise_right_shift(Scalar by) const {
   const Tensor bits = to(kLong);
   return arithmetic(bits, alone(by, kLong), kLong,
                     [](auto a, auto b) {
-                      if constexpr (std::is_same_v<decltype(a), std::int64_t>) return a >> b;
-                      return a;
+                      if constexpr (requires { a >> b; })
+                        return static_cast<decltype(a)>(a >> b);
+                      else
+                        return a;
                     })
       .to(type());
 }
@@ -43,7 +47,9 @@ Tensor Tensor::remainder(Scalar by) const {
   return flat(*this, [&] {
     return arithmetic(*this, alone(by, type), type, [](auto a, auto b) {
       using T = decltype(a);
-      if constexpr (std::is_floating_point_v<T>) {
+      if constexpr (std::is_same_v<T, Element>) {
+        return modulo(a, b);
+      } else if constexpr (std::is_floating_point_v<T>) {
         const T rest = std::fmod(a, b);
         return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
       } else if constexpr (std::is_same_v<T, bool>) {
@@ -65,7 +71,8 @@ Tensor Tensor::abs() const {
       *this,
       [&] {
         return same_type(*this, [](auto x) {
-          return x < decltype(x)(0) ? -x : x == decltype(x)(0) ? decltype(x)(0) : x;
+          using T = decltype(x);
+          return choose(x < T(0), static_cast<T>(-x), choose(x == T(0), T(0), x));
         });
       },
       [](const Tensor& x) { return x.sign(); });
@@ -77,17 +84,20 @@ Tensor Tensor::square() const {
 }
 Tensor Tensor::sign() const {
   return flat(*this, [&] {
-    return same_type(*this, [](auto x) { return (x > decltype(x)(0)) - (x < decltype(x)(0)); });
+    return same_type(*this, [](auto x) {
+      using T = decltype(x);
+      return choose(x > T(0), T(1), choose(x < T(0), static_cast<T>(-1), T(0)));
+    });
   });
 }
 Tensor Tensor::floor() const {
-  return flat(*this, [&] { return to_integers(*this, [](auto x) { return std::floor(x); }); });
+  return flat(*this, [&] { return to_integers(*this, [](auto x) { return math::floor(x); }); });
 }
 Tensor Tensor::round() const {
-  return flat(*this, [&] { return to_integers(*this, [](auto x) { return std::nearbyint(x); }); });
+  return flat(*this, [&] { return to_integers(*this, [](auto x) { return math::nearbyint(x); }); });
 }
 Tensor Tensor::exp() const {
-  return with_rule([&] { return function(*this, [](auto x) { return std::exp(x); }); },
+  return with_rule([&] { return function(*this, [](auto x) { return math::exp(x); }); },
                    [&](const Tensor& y) {
                      return [y = Saved::result(y)](const Tensor& g) { return std::vector<Tensor>{g * y()}; };
                    },
@@ -95,19 +105,20 @@ Tensor Tensor::exp() const {
 }
 Tensor Tensor::log() const {
   return of_input(
-      *this, [](auto x) { return std::log(x); }, [](auto x) { return 1 / x; });
+      *this, [](auto x) { return math::log(x); }, [](auto x) { return 1 / x; });
 }
 Tensor Tensor::log2() const {
   return of_input(
-      *this, [](auto x) { return std::log2(x); }, [](auto x) { return decltype(x)(1.4426950408889634) / x; });
+      *this, [](auto x) { return math::log2(x); },
+      [](auto x) { return decltype(x)(1.4426950408889634) / x; });
 }
 Tensor Tensor::sqrt() const {
   return of_result(
-      *this, [](auto x) { return std::sqrt(x); }, [](auto y) { return 1 / (2 * y); });
+      *this, [](auto x) { return math::sqrt(x); }, [](auto y) { return 1 / (2 * y); });
 }
 Tensor Tensor::rsqrt() const {
   return of_result(
-      *this, [](auto x) { return 1 / std::sqrt(x); }, [](auto y) { return y * y * y / -2; });
+      *this, [](auto x) { return 1 / math::sqrt(x); }, [](auto y) { return y * y * y / -2; });
 }
 
 Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const {
@@ -119,8 +130,8 @@ Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const
       [&] {
         return arithmetic(*this, *this, type, [&](auto x, auto) {  // NaN stays NaN
           using T = decltype(x);
-          if (min && x < min->to<T>()) x = min->to<T>();
-          if (max && x > max->to<T>()) x = max->to<T>();
+          if (min) x = choose(x < min->to<T>(), min->to<T>(), x);
+          if (max) x = choose(x > max->to<T>(), max->to<T>(), x);
           return x;
         });
       },
@@ -134,15 +145,15 @@ Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const
 
 Tensor sin(const Tensor& x) {
   return of_input(
-      x, [](auto v) { return std::sin(v); }, [](auto v) { return std::cos(v); });
+      x, [](auto v) { return math::sin(v); }, [](auto v) { return math::cos(v); });
 }
 Tensor cos(const Tensor& x) {
   return of_input(
-      x, [](auto v) { return std::cos(v); }, [](auto v) { return -std::sin(v); });
+      x, [](auto v) { return math::cos(v); }, [](auto v) { return -math::sin(v); });
 }
 Tensor tanh(const Tensor& x) {
   return of_result(
-      x, [](auto v) { return std::tanh(v); }, [](auto y) { return 1 - y * y; });
+      x, [](auto v) { return math::tanh(v); }, [](auto y) { return 1 - y * y; });
 }
 Tensor sigmoid(const Tensor& x) {
   return of_result(
@@ -163,15 +174,15 @@ Tensor relu(const Tensor& x) {
 Tensor gelu(const Tensor& x, const std::string& approximate) {
   if (approximate == "tanh") {
     return of_input(
-        x, [](auto v) { return v / 2 * (1 + std::tanh(inner_of_gelu(v))); },
+        x, [](auto v) { return v / 2 * (1 + math::tanh(inner_of_gelu(v))); },
         [](auto v) {
           using T = decltype(v);
-          const T t = std::tanh(inner_of_gelu(v));
+          const T t = math::tanh(inner_of_gelu(v));
           return (1 + t) / 2 + v / 2 * (1 - t * t) * T(0.7978845608028654) * (1 + 3 * T(0.044715) * v * v);
         });
   }
   return of_input(
-      x, [](auto v) { return v / 2 * (1 + std::erf(v * decltype(v)(0.7071067811865476))); },
+      x, [](auto v) { return v / 2 * (1 + math::erf(v * decltype(v)(0.7071067811865476))); },
       [](auto v) { return normal_share(v) + v * normal_density(v); });
 }
 Tensor silu(const Tensor& x) {
@@ -181,42 +192,43 @@ Tensor silu(const Tensor& x) {
 }
 Tensor mish(const Tensor& x) {
   return of_input(
-      x, [](auto v) { return v * std::tanh(std::log1p(std::exp(v))); },
+      x, [](auto v) { return v * math::tanh(math::log1p(math::exp(v))); },
       [](auto v) {
-        const auto t = std::tanh(std::log1p(std::exp(v)));
+        const auto t = math::tanh(math::log1p(math::exp(v)));
         return t + v * (1 - t * t) * sigmoid_of(v);
       });
 }
 Tensor leaky_relu(const Tensor& x) {
   return of_input(
-      x, [](auto v) { return v > 0 ? v : v * decltype(v)(0.01); },
-      [](auto v) { return v > 0 ? decltype(v)(1) : decltype(v)(0.01); });
+      x, [](auto v) { return choose(v > 0, v, v * decltype(v)(0.01)); },
+      [](auto v) { return choose(v > 0, decltype(v)(1), decltype(v)(0.01)); });
 }
 Tensor erf(const Tensor& x) {
   return of_input(
-      x, [](auto v) { return std::erf(v); },
-      [](auto v) { return decltype(v)(1.1283791670955126) * std::exp(-v * v); });
+      x, [](auto v) { return math::erf(v); },
+      [](auto v) { return decltype(v)(1.1283791670955126) * math::exp(-v * v); });
 }
 Tensor ceil(const Tensor& x) {
-  return flat(x, [&] { return to_integers(x, [](auto v) { return std::ceil(v); }); });
+  return flat(x, [&] { return to_integers(x, [](auto v) { return math::ceil(v); }); });
 }
 Tensor exp2(const Tensor& x) {
   return of_result(
-      x, [](auto v) { return std::exp2(v); }, [](auto y) { return y * decltype(y)(0.6931471805599453); });
+      x, [](auto v) { return math::exp2(v); }, [](auto y) { return y * decltype(y)(0.6931471805599453); });
 }
 Tensor pow(Scalar base, const Tensor& exponent) {
   return of_result(
-      exponent, [&](auto v) { return std::pow(base.to<decltype(v)>(), v); },
-      [rate = std::log(base.to<double>())](auto y) { return y * static_cast<decltype(y)>(rate); });
+      exponent, [&](auto v) { return math::pow(base.to<decltype(v)>(), v); },
+      [rate = math::log(base.to<double>())](auto y) { return y * static_cast<decltype(y)>(rate); });
 }
 Tensor entropy_terms(const Tensor& x) {
   return of_input(
       x,
       [](auto v) {
         using T = decltype(v);
-        return v > 0 ? -v * std::log(v) : v == 0 ? T(0) : v != v ? v : -std::numeric_limits<T>::infinity();
+        constexpr double lowest = -std::numeric_limits<double>::infinity();
+        return choose(v > 0, -v * math::log(v), choose(v == 0, T(0), choose(v != v, v, T(lowest))));
       },
-      [](auto v) { return -std::log(v) - 1; });
+      [](auto v) { return -math::log(v) - 1; });
 }
 
 }  // namespace attend::ops

@@ -1,4 +1,5 @@
 #include "base/large_memory.h"
+#include "tensor/device.h"
 #include "tensor/tape.h"
 #include "tensor/walk.h"
 
@@ -36,6 +37,16 @@ std::shared_ptr<Memory> allocate(std::int64_t bytes) try {
   return memory;
 } catch (const std::bad_alloc&) {
   throw Error(fmt::format("not enough memory for {} bytes", bytes), ErrorKind::system);
+}
+
+std::shared_ptr<Memory> allocate_on(Device& device, std::int64_t bytes) {
+  const auto memory = std::make_shared<Memory>();
+  memory->device = &device;
+  memory->size = static_cast<std::size_t>(bytes);
+  const std::shared_ptr<std::byte> block = device.allocate(memory->size);
+  memory->begin = block.get();
+  memory->release = [block](std::byte*, std::size_t) {};
+  return memory;
 }
 
 std::int64_t product(const Dimensions& sizes) {
@@ -120,30 +131,31 @@ void Tensor::set_data(const Tensor& other) const {
   own.type = other.type();
   own.sizes = other.body().sizes;
   own.strides = other.body().strides;
+  own.home_copy = nullptr;
   if (own.gradients) own.gradients->leaf.reset();  // the leaf holds a shape
 }
 
 Scalar Tensor::item() const {
   if (numel() != 1) fail("expected a tensor of one number, found {}", numel());
   if (is_reduced(type())) return to(kFloat).item();
-  return with_type(type(),
-                   [&](auto zero) { return Scalar(*reinterpret_cast<decltype(zero)*>(body().data.get())); });
+  return with_type(type(), [&](auto zero) { return Scalar(*const_data<decltype(zero)>()); });
 }
 
-Tensor empty(const Dimensions& shape, ScalarType type) {
+Tensor empty(const Dimensions& shape, ScalarType type, Device* device) {
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(product(shape), bytes_of(type), &bytes))
     throw Error(fmt::format("[{}] is too large for a tensor", fmt::join(shape.vec(), ", ")));
-  return made(allocate(bytes), type, shape);
+  return made(device != nullptr ? allocate_on(*device, bytes) : allocate(bytes), type, shape);
 }
 
-Tensor full(const Dimensions& shape, Scalar value, ScalarType type) {
-  const Tensor made = empty(shape, type);
+Tensor full(const Dimensions& shape, Scalar value, ScalarType type, Device* device) {
+  const Tensor made = empty(shape, type, device);
   made.fill_(value);
   return made;
 }
 
-Tensor zeros(const Dimensions& shape, ScalarType type) {
+Tensor zeros(const Dimensions& shape, ScalarType type, Device* device) {
+  if (device != nullptr) return full(shape, 0, type, device);
   const Tensor made = empty(shape, type);
   if (made.numel() > 0) std::memset(made.data(), 0, static_cast<std::size_t>(made.bytes()));
   return made;
@@ -154,22 +166,22 @@ Tensor ones(const Dimensions& shape, ScalarType type) {
 }
 
 Tensor empty_like(const Tensor& like) {
-  return empty(like.sizes(), like.type());
+  return empty(like.sizes(), like.type(), like.device());
 }
 Tensor zeros_like(const Tensor& like) {
-  return zeros(like.sizes(), like.type());
+  return zeros(like.sizes(), like.type(), like.device());
 }
 Tensor zeros_like(const Tensor& like, ScalarType type) {
-  return zeros(like.sizes(), type);
+  return zeros(like.sizes(), type, like.device());
 }
 Tensor ones_like(const Tensor& like) {
-  return ones(like.sizes(), like.type());
+  return full_like(like, 1);
 }
 Tensor ones_like(const Tensor& like, ScalarType type) {
-  return ones(like.sizes(), type);
+  return full(like.sizes(), 1, type, like.device());
 }
 Tensor full_like(const Tensor& like, Scalar value) {
-  return full(like.sizes(), value, like.type());
+  return full(like.sizes(), value, like.type(), like.device());
 }
 
 Tensor arange(Scalar first, Scalar end, Scalar step, ScalarType type) {

@@ -30,8 +30,12 @@ class Generator {
   std::shared_ptr<std::mt19937> engine_;
 };
 
+class Device;     // device.h
+struct HomeCopy;  // device.cpp
+
 // Memory that tensors share, with a count of the changes in place.
 struct Memory {
+  Device* device = nullptr;  // whose memory it is; null: the program's own
   std::byte* begin = nullptr;
   std::size_t size = 0;
   std::function<void(std::byte*, std::size_t)> release;
@@ -75,6 +79,7 @@ class Tensor {
     Dimensions sizes, strides;  // strides in elements
     bool needs_gradient = false;
     std::shared_ptr<Gradients> gradients = {};
+    std::shared_ptr<HomeCopy> home_copy = {};  // for reading a device's elements
   };
 
   Tensor() = default;
@@ -121,17 +126,29 @@ class Tensor {
   // Replaces shape, type and memory by those of `other`, for all handles of this tensor.
   void set_data(const Tensor& other) const;
 
+  // Where the elements are: null for the program's memory, else a device, which must outlive the tensor. on()
+  // copies them to another place, home() to the program's memory; gradients follow.
+  Device* device() const { return body().memory->device; }
+  Tensor on(Device* device) const;
+  Tensor home() const { return on(nullptr); }
+
+  // The elements in the program's memory. A tensor of a device can only be read: const_data() copies it, once
+  // for each tensor unless it was changed in between.
   template <class T>
   T* data() const {
     check_type(scalar_type_of<T>());
-    return reinterpret_cast<T*>(body().data.get());
+    return reinterpret_cast<T*>(data());
   }
   template <class T>
   const T* const_data() const {
-    return data<T>();
+    check_type(scalar_type_of<T>());
+    return reinterpret_cast<const T*>(const_data());
   }
-  void* data() const { return body().data.get(); }
-  const void* const_data() const { return data(); }
+  void* data() const {
+    if (device() != nullptr) check_home();
+    return body().data.get();
+  }
+  const void* const_data() const { return device() != nullptr ? read_at_home() : body().data.get(); }
   template <class T, std::size_t n>
   TensorAccessor<T, n> accessor() const {
     if (dim() != static_cast<std::int64_t>(n)) fail("expected {} dimensions, found {}", n, dim());
@@ -304,6 +321,8 @@ class Tensor {
 
  private:
   void check_type(ScalarType wanted) const;
+  void check_home() const;
+  const void* read_at_home() const;
   bool sees_gradients() const;
   std::shared_ptr<Body> body_;
 };

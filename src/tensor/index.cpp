@@ -1,4 +1,6 @@
-// Gather, scatter and selection by indices that are in another tensor.
+// Selection and writing by indices that are in another tensor.
+#include "tensor/device.h"
+#include "tensor/indices.h"
 #include "tensor/tape.h"
 #include "tensor/walk.h"
 
@@ -6,10 +8,8 @@
 #include <set>
 
 namespace attend::ops {
-namespace {
 
-// The indices, checked to be from 0 to size - 1; negative ones count from the end where torch allows that.
-std::vector<std::int64_t> checked(const Tensor& places, std::int64_t size, bool from_end = false) {
+std::vector<std::int64_t> checked(const Tensor& places, std::int64_t size, bool from_end) {
   if (!is_integer(places.type(), /*with_bool=*/false))
     fail("expected integer indices, found {}", name_of(places.type()));
   const Tensor flat = places.to(kLong).contiguous();
@@ -21,6 +21,8 @@ std::vector<std::int64_t> checked(const Tensor& places, std::int64_t size, bool 
   }
   return numbers;
 }
+
+namespace {
 
 void check_values(const Tensor& values, std::int64_t d, const Tensor& places) {
   if (values.size(d) != places.numel()) fail("{} values for {} indices", values.size(d), places.numel());
@@ -47,34 +49,6 @@ void check_places(const std::vector<Tensor>& places, const Dimensions& sizes) {
     fail("indices for {} dimensions, but the tensor has {}", places.size(), sizes.size());
 }
 
-// f(element of x, element with `places`' shape), for gathers and scatters; x is indexed along d.
-template <class F>
-void for_gathered(const Tensor& x, std::int64_t d, const Tensor& places, const Tensor& values, F f) {
-  const std::size_t w = x.wrapped(d);
-  if (places.dim() != x.dim()) fail("indices of {} dimensions for a tensor of {}", places.dim(), x.dim());
-  if (values.dim() != x.dim()) fail("values of {} dimensions for a tensor of {}", values.dim(), x.dim());
-  for (std::size_t i = 0; i < places.sizes().size(); ++i)
-    if (places.sizes()[i] > values.sizes()[i])
-      fail("indices of shape [{}] do not fit values of [{}]", fmt::join(places.sizes().vec(), ", "),
-           fmt::join(values.sizes().vec(), ", "));
-  for (std::size_t i = 0; i < places.sizes().size(); ++i)
-    if (i != w && places.sizes()[i] > x.sizes()[i])
-      fail("indices of shape [{}] do not fit a tensor of [{}]", fmt::join(places.sizes().vec(), ", "),
-           fmt::join(x.sizes().vec(), ", "));
-  const std::vector<std::int64_t> numbers = checked(places, x.size(d));
-  const Tensor order = arange(places.numel()).view(places.sizes());
-  Dimensions without = x.body().strides;
-  without[w] = 0;
-  const std::int64_t step = x.stride(d);
-  for_each_row(
-      places.sizes(), std::array<Dimensions, 3>{order.body().strides, without, values.body().strides},
-      [&](const auto& starts, std::int64_t n, const auto& steps) {
-        for (std::int64_t i = 0; i < n; ++i)
-          f(starts[1] + i * steps[1] + numbers[static_cast<std::size_t>(starts[0] + i * steps[0])] * step,
-            starts[2] + i * steps[2]);
-      });
-}
-
 }  // namespace
 
 namespace {
@@ -88,7 +62,13 @@ Tensor selected(const Tensor& x, std::int64_t d, const std::vector<std::int64_t>
   const std::size_t w = x.wrapped(d);
   Dimensions shape = x.sizes();
   shape[w] = static_cast<std::int64_t>(numbers.size());
-  const Tensor made = empty(shape, x.type());
+  const Tensor made = empty(shape, x.type(), x.device());
+  if (Device* const device = x.device()) {
+    if (made.numel() > 0)
+      device->select(array_of(made), array_of(x), static_cast<std::int64_t>(w),
+                     array_of(tensor(numbers).on(device)));
+    return made;
+  }
   if (has_rows(x, w)) {
     const std::int64_t row = x.select(0, 0).numel() * x.element_size(), step = x.stride(0) * x.element_size();
     auto* to = static_cast<std::byte*>(made.data());
@@ -109,6 +89,12 @@ void add_selected(const Tensor& whole, std::int64_t d, const std::vector<std::in
                   const Tensor& values) {
   if (whole.numel() == 0 || values.numel() == 0) return;
   const Tensor given = values.to(whole.type());
+  if (Device* const device = whole.device()) {
+    device->add_selected(array_of(whole), static_cast<std::int64_t>(whole.wrapped(d)),
+                         array_of(tensor(numbers).on(device)), array_of(placed_on(*device, given)));
+    whole.bump_version();
+    return;
+  }
   if (!has_rows(whole, whole.wrapped(d)) || whole.dim() == 0) {
     for (std::size_t i = 0; i < numbers.size(); ++i)
       whole.select(d, numbers[i]).add_(given.select(d, static_cast<std::int64_t>(i)));
@@ -131,6 +117,33 @@ void add_selected(const Tensor& whole, std::int64_t d, const std::vector<std::in
                  });
   });
   whole.bump_version();
+}
+
+// whole[.., numbers[i], ..] = values[.., i, ..] on a device.
+void write_selected(const Tensor& whole, std::int64_t d, const std::vector<std::int64_t>& numbers,
+                    const Tensor& values) {
+  if (whole.numel() == 0 || values.numel() == 0) return;
+  Device& device = *whole.device();
+  device.write_selected(array_of(whole), static_cast<std::int64_t>(whole.wrapped(d)),
+                        array_of(tensor(numbers).on(&device)),
+                        array_of(placed_on(device, values.to(whole.type()))));
+}
+
+// Writes to the elements that the indices of the first dimensions choose, on a device. The shape of `values`
+// is that of the indices, then that of the remaining dimensions.
+void write_rows(const Tensor& whole, const std::vector<std::vector<std::int64_t>>& numbers,
+                const Tensor& values) {
+  if (values.numel() == 0) return;
+  std::vector<std::int64_t> rows(numbers.front().size());
+  std::int64_t count = 1;
+  for (std::size_t d = 0; d < numbers.size(); ++d) {
+    const std::int64_t length = whole.size(static_cast<std::int64_t>(d));
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = rows[i] * length + numbers[d][i];
+    count *= length;
+  }
+  const Tensor flat = whole.contiguous().reshape({count, -1});
+  write_selected(flat, 0, rows, values.reshape({static_cast<std::int64_t>(rows.size()), -1}));
+  if (!whole.is_contiguous()) whole.copy_(flat.view(whole.sizes()));
 }
 
 }  // namespace
@@ -198,6 +211,7 @@ const Tensor& Tensor::index_put_(const std::vector<Tensor>& places, const Tensor
   for (std::size_t d = places.size(); d < sizes().size(); ++d) whole.push_back(sizes()[d]);
   const auto write = [&] {
     Tensor given = values.expand(whole).contiguous();
+    if (device() != nullptr) return write_rows(*this, numbers, given);
     if (shape.size() > 0) given = given.flatten(0, static_cast<std::int64_t>(shape.size()) - 1);
     for (std::size_t i = 0; i < numbers[0].size(); ++i) {
       Tensor part = *this;
@@ -226,6 +240,7 @@ const Tensor& Tensor::index_copy_(std::int64_t d, const Tensor& places, const Te
   return in_place(
       *this,
       [&] {
+        if (device() != nullptr) return write_selected(*this, d, checked(places, size(d)), values);
         for_places(*this, d, places,
                    [&](const Tensor& part, std::int64_t i) { part.copy_(values.select(d, i)); });
       },
@@ -261,77 +276,6 @@ Tensor Tensor::index_add(std::int64_t d, const Tensor& places, const Tensor& val
 }
 Tensor Tensor::index_fill(std::int64_t d, const Tensor& places, Scalar value) const {
   return Tensor(clone()).index_fill_(d, places, value);
-}
-
-namespace {
-
-void add_gathered(const Tensor& whole, std::int64_t d, const Tensor& places, const Tensor& values) {
-  with_type(whole.type(), [&](auto zero) {
-    using T = decltype(zero);
-    for_gathered(whole, d, places, values,
-                 [to = whole.data<T>(), from = values.const_data<T>()](std::int64_t own, std::int64_t other) {
-                   to[own] = static_cast<T>(to[own] + from[other]);
-                 });
-  });
-  whole.bump_version();
-}
-
-}  // namespace
-
-Tensor Tensor::gather(std::int64_t d, const Tensor& places) const {
-  Tensor made = empty(places.sizes(), type());
-  with_type(type(), [&](auto zero) {
-    using T = decltype(zero);
-    for_gathered(*this, d, places, made,
-                 [from = const_data<T>(), to = made.data<T>()](std::int64_t own, std::int64_t other) {
-                   to[other] = from[own];
-                 });
-  });
-  if (tracked(*this))
-    record_adding(made, *this,
-                  [d, places](const Tensor& whole, const Tensor& g) { add_gathered(whole, d, places, g); });
-  return made;
-}
-
-const Tensor& Tensor::scatter_(std::int64_t d, const Tensor& places, const Tensor& values) const {
-  const auto write = [&] {
-    const Tensor given = values.to(type());
-    with_type(type(), [&](auto zero) {
-      using T = decltype(zero);
-      for_gathered(*this, d, places, given,
-                   [to = data<T>(), from = given.const_data<T>()](std::int64_t own, std::int64_t other) {
-                     to[own] = from[other];
-                   });
-    });
-  };
-  return in_place(
-      *this, write,
-      [&] {
-        return [d, places, shape = Dimensions(values.sizes())](const Tensor& g) {
-          const Tensor before = g.clone(), own = zeros(shape, g.type());
-          before.scatter_(d, places, zeros(places.sizes(), g.type()));
-          Tensor inside = own;
-          for (std::int64_t i = 0; i < places.dim(); ++i) inside = inside.narrow(i, 0, places.size(i));
-          inside.copy_(g.gather(d, places));
-          return std::vector<Tensor>{before, own};
-        };
-      },
-      values);
-}
-
-Tensor Tensor::scatter_reduce(std::int64_t d, const Tensor& places, const Tensor& values,
-                              const char* how) const {
-  if (std::strcmp(how, "amax") != 0) fail("scatter_reduce by {} is not supported", how);
-  if (tracked(*this, values)) fail("scatter_reduce has no gradient");
-  const Tensor made = clone();
-  with_type(type(), [&](auto zero) {
-    using T = decltype(zero);
-    for_gathered(made, d, places, values,
-                 [to = made.data<T>(), from = values.const_data<T>()](std::int64_t own, std::int64_t other) {
-                   if (from[other] > to[own] || from[other] != from[other]) to[own] = from[other];
-                 });
-  });
-  return made;
 }
 
 Tensor Tensor::masked_select(const Tensor& mask) const {

@@ -8,6 +8,7 @@ namespace attend::ops {
 namespace {
 
 double sum_of_squares(const Tensor& x) {
+  if (x.device() != nullptr) return x.to(kDouble).square().sum().item<double>();
   const Tensor all = x.contiguous();
   const auto run = [&](auto zero) {
     using T = decltype(zero);

@@ -1,6 +1,8 @@
 // Element-wise loops, with broadcasting, and their gradient rules. Only this folder uses them.
 #pragma once
 
+#include "tensor/device.h"
+#include "tensor/element.h"
 #include "tensor/tape.h"
 #include "tensor/walk.h"
 
@@ -27,9 +29,19 @@ void loop(const Tensor& out, const Tensor& a, const Tensor& b, Op op) {
   });
 }
 
+// op(a, b) on a device. What only chooses between constants has no type of its own.
+template <class Op>
+Tensor on_device(Device& device, const Tensor& a, const Tensor& b, Op op) {
+  return op(Element(operand_on(device, a)), Element(operand_on(device, b))).all;
+}
+
 template <class Op>
 void into(const Tensor& out, const Tensor& a, const Tensor& b, ScalarType type, Op op) {
   const Tensor x = a.to(type), y = b.to(type);
+  if (Device* const device = device_of(out, x, y)) {
+    out.copy_(on_device(*device, x, y, op));  // also to the program's memory
+    return;
+  }
   with_type(type, [&](auto zero) {
     using T = decltype(zero);
     if (out.type() == type) return loop<T, T>(out, x, y, op);
@@ -41,6 +53,7 @@ void into(const Tensor& out, const Tensor& a, const Tensor& b, ScalarType type, 
 
 template <class Op>
 Tensor arithmetic(const Tensor& a, const Tensor& b, ScalarType type, Op op) {
+  if (Device* const device = device_of(a, b)) return on_device(*device, a.to(type), b.to(type), op).to(type);
   const Tensor out = empty(broadcast(a.sizes(), b.sizes()), type);
   into(out, a, b, type, op);
   return out;
@@ -48,6 +61,7 @@ Tensor arithmetic(const Tensor& a, const Tensor& b, ScalarType type, Op op) {
 
 template <class Op>
 Tensor comparison(const Tensor& a, const Tensor& b, ScalarType type, Op op) {
+  if (Device* const device = device_of(a, b)) return on_device(*device, a.to(type), b.to(type), op);
   const Tensor out = empty(broadcast(a.sizes(), b.sizes()), kBool), x = a.to(type), y = b.to(type);
   with_type(type, [&](auto zero) {
     using T = decltype(zero);
@@ -69,10 +83,10 @@ inline constexpr auto kAdd = [](auto a, auto b) { return static_cast<decltype(a)
 inline constexpr auto kSubtract = [](auto a, auto b) { return static_cast<decltype(a)>(a - b); };
 inline constexpr auto kMultiply = [](auto a, auto b) { return static_cast<decltype(a)>(a * b); };
 inline constexpr auto kDivide = [](auto a, auto b) {
-  if constexpr (std::is_floating_point_v<decltype(a)>)
-    return a / b;
-  else
+  if constexpr (std::is_integral_v<decltype(a)>)
     return a;  // never called: integers are converted to float first
+  else
+    return a / b;
 };
 inline constexpr auto kEqual = [](auto a, auto b) { return a == b; };
 inline constexpr auto kUnequal = [](auto a, auto b) { return a != b; };
@@ -89,7 +103,9 @@ inline Tensor scaled(const Tensor& a, const Tensor& b, Scalar factor) {
 // f of each element, computed in floating point.
 template <class F>
 Tensor function(const Tensor& x, F f) {
-  const Tensor from = x.to(floating(x.type())), out = empty_like(from);
+  const Tensor from = x.to(floating(x.type()));
+  if (from.device() != nullptr) return f(Element(from)).all.to(from.type());
+  const Tensor out = empty_like(from);
   const std::array<Dimensions, 2> strides{out.body().strides, from.body().strides};
   const auto run = [&](auto zero) {
     using T = decltype(zero);
@@ -117,7 +133,7 @@ Tensor same_type(const Tensor& x, F f) {
 
 template <class T>
 T sigmoid_of(T x) {
-  return 1 / (1 + std::exp(-x));
+  return 1 / (1 + math::exp(-x));
 }
 
 // make() if the input needs a gradient.

@@ -10,10 +10,10 @@
 namespace attend::ops {
 
 // Creation.
-Tensor empty(const Dimensions& shape, ScalarType type = kFloat);
-Tensor zeros(const Dimensions& shape, ScalarType type = kFloat);
+Tensor empty(const Dimensions& shape, ScalarType type = kFloat, Device* device = nullptr);
+Tensor zeros(const Dimensions& shape, ScalarType type = kFloat, Device* device = nullptr);
 Tensor ones(const Dimensions& shape, ScalarType type = kFloat);
-Tensor full(const Dimensions& shape, Scalar value, ScalarType type);
+Tensor full(const Dimensions& shape, Scalar value, ScalarType type, Device* device = nullptr);
 Tensor empty_like(const Tensor& like);
 Tensor zeros_like(const Tensor& like);
 Tensor zeros_like(const Tensor& like, ScalarType type);

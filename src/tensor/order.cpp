@@ -1,5 +1,6 @@
 // Running sums, and orders: sorted numbers, the best of them.
 #include "base/best.h"
+#include "tensor/device.h"
 #include "tensor/reduce.h"
 
 #include <numeric>
@@ -8,6 +9,12 @@ namespace attend::ops {
 
 Tensor Tensor::cumsum(std::int64_t d) const {
   const auto compute = [&] {
+    if (device() != nullptr) {
+      const Tensor from = to(sum_type(*this, {})), sums = empty_like(from);
+      if (numel() > 0)
+        device()->cumsum(array_of(sums), array_of(from), static_cast<std::int64_t>(wrapped(d)));
+      return sums;
+    }
     const Tensor made = to(sum_type(*this, {})).transpose(d, -1).clone();
     const std::int64_t length = made.size(-1), count = length > 0 ? made.numel() / length : 0;
     with_type(made.type(), [&](auto zero) {
@@ -31,6 +38,12 @@ Tensor Tensor::cumsum(std::int64_t d) const {
 }
 
 Tensor Tensor::argsort(bool, std::int64_t d, bool descending) const {  // always stable
+  if (device() != nullptr) {
+    const Tensor places = empty(sizes(), kLong, device());
+    if (numel() > 0)
+      device()->argsort(array_of(places), array_of(*this), static_cast<std::int64_t>(wrapped(d)), descending);
+    return places;
+  }
   const Tensor from = transpose(d, -1).contiguous(), made = empty(from.sizes(), kLong);
   const std::int64_t length = from.size(-1), count = length > 0 ? from.numel() / length : 0;
   with_type(type(), [&](auto zero) {
@@ -56,6 +69,14 @@ std::tuple<Tensor, Tensor> Tensor::sort(bool stable, std::int64_t d, bool descen
 
 std::tuple<Tensor, Tensor> Tensor::topk(std::int64_t count, std::int64_t d) const {
   if (count > size(d)) fail("topk: k is {}, but there are {} numbers", count, size(d));
+  if (device() != nullptr) {
+    Dimensions shape = sizes();
+    shape[wrapped(d)] = count;
+    const Tensor places = empty(shape, kLong, device());
+    if (places.numel() > 0)
+      device()->topk(array_of(places), array_of(*this), static_cast<std::int64_t>(wrapped(d)));
+    return {gather(d, places), places};
+  }
   const Tensor from = transpose(d, -1).contiguous();
   Dimensions shape = from.sizes();
   const std::int64_t length = from.size(-1), rows = length > 0 ? from.numel() / length : 0;

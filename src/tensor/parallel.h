@@ -7,9 +7,9 @@
 
 namespace attend {
 
-// Whether our kernels take the tensor. Others (double) are computed by tensor operations.
+// Whether our kernels take the tensor. Others (double, or on a device) are computed by tensor operations.
 inline bool on_kernels(const Tensor& t) {
-  return t.type() == kFloat;
+  return t.type() == kFloat && t.device() == nullptr;
 }
 
 // Items of this cost are worth a thread of their own: so much is touched while another thread is told of it.

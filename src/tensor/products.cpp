@@ -1,5 +1,6 @@
 // Products of matrices, and operations that are made of them.
 #include "base/parallel.h"
+#include "tensor/device.h"
 #include "tensor/product.h"
 #include "tensor/tape.h"
 #include "tensor/walk.h"
@@ -66,7 +67,17 @@ Tensor batched(const Tensor& a, const Tensor& b) {
   for (const std::int64_t d : {b.size(-2), b.size(-1)}) whole_b.push_back(d);
   shape.push_back(a.size(-2));
   shape.push_back(b.size(-1));
-  const Tensor c = empty(shape, a.type());
+  Device* const device = device_of(a, b);
+  const Tensor c = empty(shape, a.type(), device);
+  if (device != nullptr) {
+    if (a.size(-1) != b.size(-2))
+      fail("the shapes [{}] and [{}] do not fit a matrix product", fmt::join(left.vec(), ", "),
+           fmt::join(right.vec(), ", "));
+    if (a.size(-1) == 0) return zeros_like(c);
+    if (c.numel() > 0)
+      device->matrix_product(array_of(c), array_of(placed_on(*device, a)), array_of(placed_on(*device, b)));
+    return c;
+  }
   if (batch.size() == 0) {
     multiply(c, a, b, true);
     return c;
@@ -186,6 +197,7 @@ Tensor resampled(const Tensor& x, std::int64_t size) {
   Dimensions shape = x.sizes();
   shape[shape.size() - 1] = size;
   const auto compute = [&] {
+    if (x.device() != nullptr) return resampled(x.home(), size).on(x.device());
     const Tensor from = x.contiguous(), made = zeros(shape, x.type());
     const std::int64_t rows = length > 0 ? from.numel() / length : 0;
     for_resampled(length, size, [&](std::int64_t to, std::int64_t place, float weight) {
@@ -198,7 +210,7 @@ Tensor resampled(const Tensor& x, std::int64_t size) {
       compute,
       [&](const Tensor&) {
         return [length, size, whole = Dimensions(x.sizes())](const Tensor& g) {
-          const Tensor given = g.contiguous(), made = zeros(whole, g.type());
+          const Tensor given = g.home().contiguous(), made = zeros(whole, g.type());
           const std::int64_t rows = size > 0 ? given.numel() / size : 0;
           for_resampled(length, size, [&](std::int64_t from, std::int64_t place, float weight) {
             for (std::int64_t row = 0; row < rows; ++row)

@@ -1,6 +1,8 @@
 // Sums, extremes and boolean reductions along dimensions.
 #include "tensor/reduce.h"
 
+#include "tensor/device.h"
+
 #include <fmt/ranges.h>
 
 namespace attend::ops {
@@ -42,6 +44,16 @@ Tensor extreme(const RowsAlong& rows, bool keep, F better) {
 
 constexpr auto kLarger = [](auto a, auto b) { return a > b; };
 constexpr auto kSmaller = [](auto a, auto b) { return a < b; };
+
+Tensor extreme(const Tensor& x, const Dimensions& dims, bool keep, bool largest) {
+  if (Device* const device = x.device(); device != nullptr && x.numel() > 0) {
+    const Tensor made = empty(ones_along(x, dims), x.type(), device);
+    device->extreme(array_of(made), array_of(x), dims, largest);
+    return made.view(shape_along(x, dims, keep));
+  }
+  const RowsAlong rows = rows_along(x, dims);
+  return largest ? extreme(rows, keep, kLarger) : extreme(rows, keep, kSmaller);
+}
 
 }  // namespace
 
@@ -124,6 +136,11 @@ Tensor column_sums(const T* x, std::int64_t rows, std::int64_t columns) {
 }
 
 Tensor sum_of(const Tensor& x, const Dimensions& dims, bool keep, ScalarType wanted) {
+  if (Device* const device = x.device()) {
+    const Tensor given = x.to(wanted), sums = zeros(ones_along(x, dims), wanted, device);
+    if (x.numel() > 0) device->sum(array_of(sums), array_of(given), dims);
+    return sums.view(shape_along(x, dims, keep));
+  }
   const Tensor given = x.to(is_floating(x.type()) ? wanted : x.type());
   std::size_t leading = 0;  // whether the reduced dimensions come first
   while (leading < dims.size() && given.wrapped(dims[leading]) == leading) ++leading;
@@ -197,15 +214,15 @@ Tensor Tensor::mean(std::int64_t d, bool keep) const {
 }
 
 Tensor Tensor::min() const {
-  return with_rule([&] { return extreme(rows_along(*this, all_dims(*this)), false, kSmaller); },
+  return with_rule([&] { return extreme(*this, all_dims(*this), false, false); },
                    to_equals(*this, ones_along(*this, all_dims(*this))), *this);
 }
 Tensor Tensor::max() const {
-  return with_rule([&] { return extreme(rows_along(*this, all_dims(*this)), false, kLarger); },
+  return with_rule([&] { return extreme(*this, all_dims(*this), false, true); },
                    to_equals(*this, ones_along(*this, all_dims(*this))), *this);
 }
 Tensor Tensor::amax(std::int64_t d, bool keep) const {
-  return with_rule([&] { return extreme(rows_along(*this, Dimensions(d)), keep, kLarger); },
+  return with_rule([&] { return extreme(*this, Dimensions(d), keep, true); },
                    to_equals(*this, ones_along(*this, Dimensions(d))), *this);
 }
 std::tuple<Tensor, Tensor> Tensor::max(std::int64_t d, bool keep) const {
@@ -219,6 +236,11 @@ std::tuple<Tensor, Tensor> aminmax(const Tensor& x) {
 }
 
 Tensor Tensor::argmax(std::int64_t d, bool keep) const {
+  if (device() != nullptr && size(d) > 0) {
+    const Tensor made = empty(ones_along(*this, Dimensions(d)), kLong, device());
+    if (numel() > 0) device()->argmax(array_of(made), array_of(*this), static_cast<std::int64_t>(wrapped(d)));
+    return keep ? made : made.squeeze(d);
+  }
   const RowsAlong rows = rows_along(*this, Dimensions(d));
   if (rows.length == 0) fail("an empty tensor has no maximum");
   return with_type(type(), [&](auto zero) {

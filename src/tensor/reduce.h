@@ -41,6 +41,18 @@ inline Dimensions ones_along(const Tensor& x, const Dimensions& dims) {
   return shape;
 }
 
+// The shape after a reduction along `dims`.
+inline Dimensions shape_along(const Tensor& x, const Dimensions& dims, bool keep) {
+  const Dimensions with_ones = ones_along(x, dims);
+  if (keep) return with_ones;
+  std::array<bool, Dimensions::kMax> gone{};
+  for (const std::int64_t d : dims) gone[x.wrapped(d)] = true;
+  Dimensions kept;
+  for (std::size_t d = 0; d < with_ones.size(); ++d)
+    if (!gone[d]) kept.push_back(with_ones[d]);
+  return kept;
+}
+
 inline ScalarType sum_type(const Tensor& x, std::optional<ScalarType> type) {
   return type.value_or(x.is_floating_point() ? x.type() : kLong);
 }

@@ -1,5 +1,6 @@
 // Softmax, log-softmax and logsumexp.
 #include "kernels/kernels.h"
+#include "tensor/device.h"
 #include "tensor/reduce.h"
 
 #include <cmath>
@@ -7,16 +8,23 @@
 namespace attend::ops {
 namespace {
 
-// Views x as rows along dimension d and replaces each row: by f, or by the kernel for float32.
+// The softmax of x along dimension d, or its logarithm: by f for double precision, else by the kernel.
 template <class F>
-Tensor along(const Tensor& x, std::int64_t d, void (*kernel)(float*, const float*, std::int64_t), F f) {
-  if (x.dim() == 0) return along(x.unsqueeze(0), 0, kernel, f).squeeze(0);
+Tensor along(const Tensor& x, std::int64_t d, bool logarithm, F f) {
+  if (x.dim() == 0) return along(x.unsqueeze(0), 0, logarithm, f).squeeze(0);
+  if (Device* const device = x.device()) {
+    const Tensor made = empty(x.sizes(), x.type(), device);
+    if (x.numel() > 0)
+      device->softmax(array_of(made), array_of(x), static_cast<std::int64_t>(x.wrapped(d)), logarithm);
+    return made;
+  }
   const Tensor rows = x.transpose(d, -1).contiguous(), made = empty_like(rows);
   const std::int64_t length = rows.size(-1), count = length > 0 ? rows.numel() / length : 0;
   if (rows.type() == kDouble) {
     made.copy_(rows);
     for (std::int64_t i = 0; i < count; ++i) f(made.data<double>() + i * length, length);
   } else {
+    const auto kernel = logarithm ? kernels::kernels().log_softmax : kernels::kernels().softmax;
     const float* const from = rows.const_data<float>();
     float* const to = made.data<float>();
     const std::int64_t grain = 1 + 4096 / std::max<std::int64_t>(1, length);  // rows per thread
@@ -62,6 +70,10 @@ void softmax_gradient(T* to, const T* y, const T* g, std::int64_t n, bool logari
 
 Tensor softmax_gradient(const Tensor& result, const Tensor& gradient, std::int64_t d, bool logarithms) {
   if (result.dim() == 0) return zeros_like(result);
+  if (result.device() != nullptr) {
+    if (logarithms) return gradient - result.exp() * gradient.sum(d, true);
+    return (gradient - (gradient * result).sum(d, true)) * result;
+  }
   const Tensor y = result.transpose(d, -1).contiguous(),
                g = gradient.to(result.type()).transpose(d, -1).contiguous(), made = empty_like(y);
   const std::int64_t length = y.size(-1), count = length > 0 ? y.numel() / length : 0;
@@ -96,7 +108,7 @@ Tensor with_softmax_rule(const Tensor& x, std::int64_t d, bool logarithms, const
 Tensor softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) {
   const Tensor given = x.to(type.value_or(x.type()));
   return with_softmax_rule(given, d, false, [&] {
-    return along(given, d, kernels::kernels().softmax, [](double* row, std::int64_t n) {
+    return along(given, d, false, [](double* row, std::int64_t n) {
       const double max = largest(row, n);
       double sum = 0;
       for (std::int64_t j = 0; j < n; ++j) sum += row[j] = std::exp(row[j] - max);
@@ -112,7 +124,7 @@ Tensor Tensor::softmax(std::int64_t d) const {
 Tensor log_softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> type) {
   const Tensor given = x.to(type.value_or(x.type()));
   return with_softmax_rule(given, d, true, [&] {
-    return along(given, d, kernels::kernels().log_softmax, [](double* row, std::int64_t n) {
+    return along(given, d, true, [](double* row, std::int64_t n) {
       const double max = largest(row, n);
       double sum = 0;
       for (std::int64_t j = 0; j < n; ++j) sum += std::exp(row[j] - max);
@@ -124,6 +136,11 @@ Tensor log_softmax(const Tensor& x, std::int64_t d, std::optional<ScalarType> ty
 
 Tensor logsumexp(const Tensor& x, const Dimensions& dims, bool keep) {
   const auto compute = [&] {
+    if (Device* const device = x.device(); device != nullptr && x.numel() > 0) {
+      const Tensor made = empty(ones_along(x, dims), x.type(), device);
+      device->logsumexp(array_of(made), array_of(x), dims);
+      return made.view(shape_along(x, dims, keep));
+    }
     const RowsAlong rows = rows_along(x, dims);
     const auto run = [&](auto zero) {
       using T = decltype(zero);

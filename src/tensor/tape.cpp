@@ -44,7 +44,7 @@ Gradients& gradients_of(const Tensor& t) {
 
 void set_maker(const Tensor& result, std::shared_ptr<Node> node) {
   if (!result.is_floating_point()) return;  // integers have no gradient
-  node->results = {{result.sizes(), result.type()}};
+  node->results = {{result.sizes(), result.type(), result.device()}};
   gradients_of(result).made_by = {std::move(node), 0};
   result.body().needs_gradient = true;
 }
@@ -58,6 +58,7 @@ Part part_of(const Tensor& base, const Tensor& view) {
   return [offset, sizes = view.body().sizes, strides = view.body().strides](const Tensor& whole) {
     auto body = std::make_shared<Tensor::Body>(*whole.body_ptr());
     body->gradients = nullptr;
+    body->home_copy = nullptr;
     body->needs_gradient = false;
     body->data = std::shared_ptr<std::byte>(whole.body().data, whole.body().data.get() + offset);
     body->sizes = sizes;
@@ -136,7 +137,7 @@ Edge edge_of(const Tensor& t) {
   if (!leaf) {
     auto made = std::make_shared<Leaf>();
     made->body = t.body_ptr();
-    made->results = {{t.sizes(), t.type()}};
+    made->results = {{t.sizes(), t.type(), t.device()}};
     made->number = std::numeric_limits<std::uint64_t>::max();
     own.leaf = leaf = std::move(made);
   }

@@ -43,6 +43,7 @@ struct Node {
   struct Result {
     Dimensions sizes;
     ScalarType type = kFloat;
+    Device* device = nullptr;
   };
   Node();
   Node(const Node&) = delete;

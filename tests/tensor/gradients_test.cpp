@@ -19,17 +19,18 @@ at::Tensor weights_for(const at::Tensor& result) {
 
 // f(as, x) for leaves `inputs`; computes the gradients of its weighted sum.
 template <class F>
-testing::AssertionResult has_same_gradients(const Inputs& inputs, double tolerance, const F& f) {
+testing::AssertionResult has_same_gradients(const AsOurs& as, const Inputs& inputs, double tolerance,
+                                            const F& f) {
   Inputs theirs;
   std::vector<ops::Tensor> ours;
   for (const at::Tensor& input : inputs) {
     const bool learns = input.is_floating_point();
     theirs.push_back(input.detach().requires_grad_(learns));
-    ours.push_back(AsOurs()(input));
+    ours.push_back(as(input));
     ours.back().set_needs_gradient(learns);
   }
   const at::Tensor their_result = f(AsTorch(), theirs);
-  const ops::Tensor our_result = f(AsOurs(), ours);
+  const ops::Tensor our_result = f(as, ours);
   if (auto same_result = same(our_result.detach(), their_result.detach(), tolerance); !same_result)
     return same_result << " in the result";
   Inputs their_leaves;
@@ -39,8 +40,7 @@ testing::AssertionResult has_same_gradients(const Inputs& inputs, double toleran
   const at::Tensor weights = weights_for(their_result);
   const auto their_gradients = torch::autograd::grad({their_result}, their_leaves, {weights}, std::nullopt,
                                                      false, /*allow_unused=*/true);
-  const auto our_gradients =
-      ops::gradients({our_result}, our_leaves, {AsOurs()(weights)}, {.may_be_unused = true});
+  const auto our_gradients = ops::gradients({our_result}, our_leaves, {as(weights)}, {.may_be_unused = true});
   for (std::size_t i = 0; i < our_gradients.size(); ++i) {
     const at::Tensor wanted =
         their_gradients[i].defined() ? their_gradients[i] : at::zeros_like(their_leaves[i]);
@@ -48,6 +48,12 @@ testing::AssertionResult has_same_gradients(const Inputs& inputs, double toleran
     if (auto part = same(found, wanted, tolerance); !part) return part << " in the gradient of input " << i;
   }
   return testing::AssertionSuccess();
+}
+
+template <class F>
+testing::AssertionResult has_same_gradients(const Inputs& inputs, double tolerance, const F& f) {
+  if (auto result = has_same_gradients(AsOurs(), inputs, tolerance, f); !result) return result;
+  return has_same_gradients(on_device(), inputs, tolerance, f) << " on a device";
 }
 
 #define EXPECT_GRADIENTS(inputs, ...)                                                                       \

@@ -1,9 +1,7 @@
-// The engine on libtorch's c10d: TCPStore and Gloo. It is a module of its own, and the only part of Attend
-// that uses libtorch.
-#include "parallel/engine.h"
-
+// The engine of several processes on libtorch's c10d: TCPStore and Gloo.
 #include <attend/export.h>
 
+#include "parallel/engine.h"
 #include "parallel/launch.h"
 
 #include <stdexcept>
@@ -15,7 +13,6 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
-#include <torch/version.h>
 
 namespace attend {
 namespace {
@@ -170,12 +167,6 @@ class TorchEngine : public Engine {
 
 }  // namespace
 }  // namespace attend
-
-extern "C" ATTEND_API const char* attend_engine_torch_version() {
-#define ATTEND_TEXT(x) #x
-#define ATTEND_VERSION_TEXT(major, minor) ATTEND_TEXT(major) "." ATTEND_TEXT(minor)
-  return ATTEND_VERSION_TEXT(TORCH_VERSION_MAJOR, TORCH_VERSION_MINOR);
-}
 
 extern "C" ATTEND_API attend::Engine* attend_open_engine(const attend::ProcessPlace& place, double timeout) {
   // c10d logs machines without a name, and errors that also come as exceptions. 0: the user's setting stays.
