@@ -85,7 +85,7 @@ IntegratedGradients integrated_gradients(const AttributionTask& task, int steps)
   const std::vector<Tensor>& inputs = task.function.inputs();
   const auto rule = gauss_legendre(steps);
   std::vector<Tensor> sums;  // by side, [n, d] float64
-  for (const Tensor& side : inputs) sums.push_back(ops::zeros(side.sizes(), kDouble));
+  for (const Tensor& side : inputs) sums.push_back(ops::zeros(side.sizes(), kDouble, side.device()));
   in_parts(steps, task.function.copies_at_once(), [&](std::int64_t first, std::int64_t count) {
     std::vector<double> at_place, weight;
     for (std::int64_t i = first; i < first + count; ++i) {

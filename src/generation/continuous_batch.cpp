@@ -289,7 +289,7 @@ void ContinuousBatch::pass(std::span<const Decoder::Feed> feeds) {
       jobs[i]->fail_with_current_exception();
     }
   };
-  Tensor scores = decoder_->step(feeds);  // [rows, V]
+  Tensor scores = decoder_->step(feeds).home();  // [rows, V]
   if (jobs.empty()) return;
   const std::int64_t vocabulary = scores.size(1);
   const auto end_of = [&](std::size_t i) {

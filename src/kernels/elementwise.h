@@ -11,6 +11,7 @@ void activation_backward(Activation, float* gradient, const float* out_gradient,
                          std::int64_t begin, std::int64_t end);
 void dropout_add(float* out, const float* x, const float* residual, std::int64_t begin, std::int64_t end,
                  float p, std::uint64_t seed);
+void dropout_mask(float* to, std::uint64_t first, std::int64_t count, float p, std::uint64_t seed);
 void layer_norm(float* out, const float* x, const float* weight, const float* bias, std::int64_t begin,
                 std::int64_t end, std::int64_t d, float epsilon, float* mean, float* inverse_deviation);
 void layer_norm_backward(float* x_gradient, float* weight_gradient, float* bias_gradient,

@@ -34,6 +34,12 @@ void dropout_add(float* out, const float* x, const float* residual, std::int64_t
   }
 }
 
+void dropout_mask(float* to, std::uint64_t first, std::int64_t count, float p, std::uint64_t seed) {
+  const DropoutMask mask(p, seed);
+  for (std::int64_t i = 0; i < count; i += W)
+    store_part(to + i, mask(first + static_cast<std::uint64_t>(i)), count - i < W ? count - i : W);
+}
+
 void layer_norm(float* out, const float* x, const float* weight, const float* bias, std::int64_t begin,
                 std::int64_t end, std::int64_t d, float epsilon, float* mean, float* inverse_deviation) {
   for (std::int64_t t = begin; t < end; ++t) {

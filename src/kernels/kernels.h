@@ -224,6 +224,8 @@ struct Kernels {
   // null (zero).
   void (*dropout_add)(float* out, const float* x, const float* residual, std::int64_t begin, std::int64_t end,
                       float p, std::uint64_t seed);
+  // The mask alone, 0 or 1 / (1 - p), for i = first ... first + count - 1.
+  void (*dropout_mask)(float* to, std::uint64_t first, std::int64_t count, float p, std::uint64_t seed);
 
   // Layer normalization (Ba et al. 2016, arXiv:1607.06450) of rows [begin, end) of x [T, d]. mean and
   // inverse_deviation [T] are stored for the backward pass; may be null. A row whose variance overflows is

@@ -32,6 +32,7 @@ const Kernels table = {
     .decode = decode,
     .join_pieces = join_pieces,
     .dropout_add = dropout_add,
+    .dropout_mask = dropout_mask,
     .layer_norm = layer_norm,
     .layer_norm_backward = layer_norm_backward,
     .rotate = rotate,

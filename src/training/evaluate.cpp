@@ -27,7 +27,7 @@ class Evaluation {
       sums_[k] += said.sums[k];
       counts_[k] += batch.counts[k];
     }
-    if (meter_) meter_->add(batch, said.scores);
+    if (meter_) meter_->add(batch, said.scores.home());
     if (listener_) listener_(batch, said.scores);
   }
 

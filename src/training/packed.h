@@ -22,7 +22,7 @@ class Packer {
     add(static_cast<double>(tensor.dim()));
     for (const std::int64_t size : tensor.sizes()) add(static_cast<double>(size));
     const Tensor whole = tensor.detach().contiguous();
-    put(whole.body().data.get(), static_cast<std::size_t>(whole.bytes()));
+    put(whole.const_data(), static_cast<std::size_t>(whole.bytes()));
   }
   const std::string& text() const { return text_; }
 

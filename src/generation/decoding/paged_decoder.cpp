@@ -15,7 +15,8 @@ CacheShape shape_of(const PretrainedModel& model) {
           .heads = attention.heads_of_keys(),
           .head_size = attention.head_size,
           .type = decoder->embeddings->tokens.type(),
-          .format = model.cache_format()};
+          .format = model.cache_format(),
+          .device = decoder->embeddings->tokens.device()};
 }
 
 // The largest number of keys that a query sees, if every layer has a window; else 0.

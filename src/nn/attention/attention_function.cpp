@@ -2,7 +2,7 @@
 
 #include "kernels/int8/int8.h"
 #include "nn/attention/decode.h"
-#include "nn/attention/plain_attention.h"
+#include "nn/attention/plain_sequences.h"
 #include "nn/cache/cache.h"
 #include "tensor/parallel.h"
 
@@ -14,35 +14,9 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-// The QueryMask of every sequence, in the kernels' format.
-struct OwnRows {
-  std::vector<Tensor> penalties;
-  std::vector<const float*> penalty;      // [B], into these
-  std::vector<std::int32_t> places;       // [Tq]
-  std::vector<std::int64_t> key_segment;  // [Tk]; empty: no segments
-};
-
-// The sequences of one call: where their queries and keys begin.
-struct Layout {
-  Offsets queries;
-  Numbers key_begin, key_length;
-  bool all_keys = true;                     // every row of keys and values belongs to a sequence
-  std::shared_ptr<const OwnRows> own = {};  // null: each query sees what the spec says
-  std::vector<std::int32_t> places = {};    // [Tq], positions for distances; empty: those of the queries
-
-  std::int64_t count() const { return queries.count(); }
-};
-
-// Whether padding must be computed as in the originals, with all of a sequence's rows as keys. The kernel
-// assumes that the last key is at the last query's position.
-bool reads_padding(const KeySource& keys, const Sight& sight, const AttentionCall& call) {
-  const bool by_place = call.spec.causal || call.spec.window > 0 || call.distance.rows.defined();
-  return sight.visible && (by_place || call.spec.quirks.padding_sees_all || keys.rows.defined());
-}
-
-Layout make_layout(const Offsets& queries, const KeySource& keys, const Sight& sight,
-                   const AttentionCall& call) {
-  Layout layout;
+AttentionLayout make_layout(const Offsets& queries, const KeySource& keys, const Sight& sight,
+                            const AttentionCall& call) {
+  AttentionLayout layout;
   layout.queries = queries;
   const Offsets& offsets = keys.rows.defined() ? keys.offsets : queries;
   const KeyMask* visible = reads_padding(keys, sight, call) ? nullptr : sight.visible;
@@ -61,7 +35,7 @@ Layout make_layout(const Offsets& queries, const KeySource& keys, const Sight& s
 }
 
 // Allocates the weights of each sequence; returns the kernel's pointers to them.
-std::vector<float*> make_weights(const Layout& layout, const AttentionCall& call) {
+std::vector<float*> make_weights(const AttentionLayout& layout, const AttentionCall& call) {
   std::vector<float*> pointers;
   if (!call.weights) return pointers;
   call.weights->clear();
@@ -73,7 +47,7 @@ std::vector<float*> make_weights(const Layout& layout, const AttentionCall& call
 }
 
 // A kernel call without the pointers to queries, keys and values.
-kernels::Attention describe(const Layout& layout, const AttentionCall& call) {
+kernels::Attention describe(const AttentionLayout& layout, const AttentionCall& call) {
   const AttentionSpec& spec = call.spec;
   kernels::Attention a;
   a.sequences = layout.count();
@@ -117,8 +91,8 @@ kernels::Attention describe(const Layout& layout, const AttentionCall& call) {
 }
 
 // `segment`: of all rows (DistanceTensors), for sequences whose keys have no segments of their own.
-OwnRows own_rows(std::span<const QueryMask> own, const Offsets& keys, const Tensor& segment) {
-  OwnRows rows;
+OwnKeyRows own_rows(std::span<const QueryMask> own, const Offsets& keys, const Tensor& segment) {
+  OwnKeyRows rows;
   const auto append = [](auto& all, const Tensor& part) {
     const Tensor numbers = part.contiguous();
     const std::int64_t* const first = numbers.const_data<std::int64_t>();
@@ -140,7 +114,7 @@ bool in_kernels(const QueryMask& own) {
   return !own.backwards && own.penalty.type() == kFloat;
 }
 
-Numbers all_sequences(const Layout& layout) {
+Numbers all_sequences(const AttentionLayout& layout) {
   Numbers all(static_cast<std::size_t>(layout.count()));
   std::iota(all.begin(), all.end(), 0);
   return all;
@@ -148,7 +122,7 @@ Numbers all_sequences(const Layout& layout) {
 
 // Runs kernel(begin, end, scratch) for all tasks of some sequences; `heads`: the number of tasks of each.
 template <class Kernel>
-void run_kernel(const kernels::Attention& a, const Layout& layout, const Numbers& sequences,
+void run_kernel(const kernels::Attention& a, const AttentionLayout& layout, const Numbers& sequences,
                 std::int64_t heads, std::int64_t scratch_size, const Kernel& kernel) {
   if (sequences.empty()) return;
   // Keys and values are touched once, which is all the work for a text with one query; in addition,
@@ -168,7 +142,7 @@ void run_kernel(const kernels::Attention& a, const Layout& layout, const Numbers
                   });
 }
 
-void run_forward(const kernels::Attention& a, const Layout& layout, bool in_int8 = false) {
+void run_forward(const kernels::Attention& a, const AttentionLayout& layout, bool in_int8 = false) {
   if (in_int8) {
     const std::int64_t bytes = kernels::int8_attention_scratch(a);
     return run_kernel(a, layout, all_sequences(layout), a.heads, bytes / 4 + 1,
@@ -188,36 +162,21 @@ void run_forward(const kernels::Attention& a, const Layout& layout, bool in_int8
              });
 }
 
-// query, key and value are views with their own row strides.
-struct Views {
-  Tensor query, key, value;  // [Tq, w], [Tk, kw], [Tk, kw]
+void point(kernels::Attention& a, const AttentionViews& views) {
+  a.query = views.query.const_data<float>();
+  a.query_stride = views.query.stride(0);
+  if (!views.key.defined()) return;
+  a.keys.key = views.key.const_data<float>();
+  a.keys.value = views.value.const_data<float>();
+  a.keys.stride = views.key.stride(0);
+}
 
-  // key_value undefined: everything is in `first` [T, w + 2 kw], or keys and values are in a cache.
-  Views(const Tensor& first, const Tensor& key_value, const AttentionSpec& spec, bool cached = false) {
-    const std::int64_t w = spec.width(), kw = spec.key_width();
-    query = first.narrow(1, 0, w);
-    if (cached) return;
-    const Tensor both = key_value.defined() ? key_value : first.narrow(1, w, 2 * kw);
-    key = both.narrow(1, 0, kw);
-    value = both.narrow(1, kw, kw);
-  }
-
-  void point(kernels::Attention& a) const {
-    a.query = query.const_data<float>();
-    a.query_stride = query.stride(0);
-    if (!key.defined()) return;
-    a.keys.key = key.const_data<float>();
-    a.keys.value = value.const_data<float>();
-    a.keys.stride = key.stride(0);
-  }
-};
-
-Tensor forward_kernel(const Tensor& first, const KeySource& keys, const Layout& layout,
+Tensor forward_kernel(const Tensor& first, const KeySource& keys, const AttentionLayout& layout,
                       const AttentionCall& call) {
   const std::int64_t w = call.spec.width();
   const Tensor out = ops::empty({layout.queries.total(), w}, first.type());
   kernels::Attention a = describe(layout, call);
-  Views(first, keys.rows, call.spec, keys.cache != nullptr).point(a);
+  point(a, AttentionViews(first, keys.rows, call.spec, keys.cache != nullptr));
   std::vector<const std::int32_t*> tables;
   if (keys.cache) {
     for (const std::int64_t sequence : keys.sequences)
@@ -234,15 +193,16 @@ Tensor forward_kernel(const Tensor& first, const KeySource& keys, const Layout& 
 }
 
 // The gradients of `first`, of the keys' rows, of the tables of call.distance and of the sinks.
-std::vector<Tensor> backward_kernel(const Tensor& first, const Tensor& key_value, const Layout& layout,
-                                    const AttentionCall& call, const Tensor& dout) {
+std::vector<Tensor> backward_kernel(const Tensor& first, const Tensor& key_value,
+                                    const AttentionLayout& layout, const AttentionCall& call,
+                                    const Tensor& dout) {
   // If every row belongs to a sequence, the kernel writes every element.
   const Tensor dfirst = layout.all_keys ? ops::empty_like(first) : ops::zeros_like(first);
   const Tensor dkey_value = key_value.defined() ? ops::empty_like(key_value) : Tensor();
 
   kernels::Attention a = describe(layout, call);
-  Views(first, key_value, call.spec).point(a);
-  const Views d(dfirst, dkey_value, call.spec);
+  point(a, AttentionViews(first, key_value, call.spec));
+  const AttentionViews d(dfirst, dkey_value, call.spec);
   kernels::AttentionGradient g;
   g.out_gradient = dout.const_data<float>();
   g.out_gradient_stride = dout.size(1);
@@ -276,7 +236,7 @@ std::vector<Tensor> backward_kernel(const Tensor& first, const Tensor& key_value
   return {dfirst, dkey_value, dof_query, dof_key, sum(dof_head), dof_segment, sum(dsinks)};
 }
 
-Tensor learned_attention(const Tensor& first, const Tensor& key_value, const Layout& layout,
+Tensor learned_attention(const Tensor& first, const Tensor& key_value, const AttentionLayout& layout,
                          const AttentionCall& call) {
   const DistanceTensors& d = call.distance;
   const auto compute = [&] { return forward_kernel(first, {.rows = key_value}, layout, call); };
@@ -289,72 +249,6 @@ Tensor learned_attention(const Tensor& first, const Tensor& key_value, const Lay
   return ops::with_rule(compute, rule, first, key_value, d.of_query, d.of_key, d.of_head, d.of_segment,
                         call.sinks);
 }
-
-// Computes every sequence separately, with tensor operations.
-class PlainSequences {
- public:
-  PlainSequences(const Tensor& first, const Layout& layout, const KeySource& keys, const Sight& sight,
-                 const AttentionCall& call)
-      : views_(first, keys.rows, call.spec, keys.cache != nullptr),
-        layout_(layout),
-        keys_(keys),
-        sight_(sight),
-        call_(call),
-        padded_(reads_padding(keys, sight, call)) {}
-
-  Tensor attend() const {
-    std::vector<Tensor> parts;
-    if (call_.weights) call_.weights->clear();
-    for (std::int64_t b = 0; b < layout_.count(); ++b) {
-      const auto [key, value] = keys_of(b);
-      parts.push_back(plain_attention(query(b), key, value, call_, layout_.queries.begin(b),
-                                      layout_.key_begin[b], seen(b)));
-      if (padded_ && call_.weights) hide_padding(call_.weights->back(), padding(b));
-    }
-    return ops::cat(parts);
-  }
-
-  void capture_all() const {
-    for (std::int64_t b = 0; b < layout_.count(); ++b) {
-      const auto [key, value] = keys_of(b);
-      capture_scores(query(b), key, value, call_, layout_.queries.begin(b), layout_.key_begin[b], seen(b));
-    }
-  }
-
- private:
-  Tensor query(std::int64_t b) const { return layout_.queries.part(views_.query, b); }
-
-  std::pair<Tensor, Tensor> keys_of(std::int64_t b) const {
-    if (keys_.cache) return keys_.cache->gather(keys_.sequences[b], keys_.layer);
-    return {views_.key.narrow(0, layout_.key_begin[b], layout_.key_length[b]),
-            views_.value.narrow(0, layout_.key_begin[b], layout_.key_length[b])};
-  }
-
-  PaddedRows padding(std::int64_t b) const {
-    const std::int64_t length = layout_.queries.length(b);
-    return {length, layout_.key_length[b] - length, sight_.visible->first[b], sight_.visible->count[b]};
-  }
-
-  QueryMask seen(std::int64_t b) const {
-    if (!sight_.own.empty()) return sight_.own[b];
-    const ScalarType type = views_.query.type();
-    if (padded_) return padded_keys(call_.spec, padding(b), type);
-    return default_query_mask(call_.spec, layout_.queries.length(b), layout_.key_length[b], type);
-  }
-
-  // [heads, L, before + L] -> [heads, L, before + count]
-  static void hide_padding(Tensor& weights, const PaddedRows& rows) {
-    weights = ops::cat(
-        {weights.narrow(2, 0, rows.before), weights.narrow(2, rows.before + rows.first, rows.count)}, 2);
-  }
-
-  Views views_;
-  const Layout& layout_;
-  const KeySource& keys_;
-  const Sight& sight_;
-  const AttentionCall& call_;
-  bool padded_;
-};
 
 bool computes_in_kernels(const Tensor& first, const KeySource& keys, const Sight& sight,
                          const AttentionCall& call) {
@@ -370,12 +264,12 @@ bool computes_in_kernels(const Tensor& first, const KeySource& keys, const Sight
 
 Tensor attention(const Tensor& first, const Offsets& queries, const KeySource& keys, const Sight& sight,
                  const AttentionCall& call) {
-  Layout layout = make_layout(queries, keys, sight, call);
+  AttentionLayout layout = make_layout(queries, keys, sight, call);
   const PlainSequences plain(first, layout, keys, sight, call);
   if (!computes_in_kernels(first, keys, sight, call)) return plain.attend();
   if (call.scores) plain.capture_all();
   if (!sight.own.empty())
-    layout.own = std::make_shared<const OwnRows>(own_rows(sight.own, keys.offsets, call.distance.segment));
+    layout.own = std::make_shared<const OwnKeyRows>(own_rows(sight.own, keys.offsets, call.distance.segment));
   const bool differentiates = recording() && keys.cache == nullptr;
   AttentionCall exact = call;
   exact.in_int8 = call.in_int8 && !differentiates && sight.own.empty() && keys.cache == nullptr;

@@ -123,9 +123,7 @@ Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
   if (call.sinks.defined()) weights = weights.narrow(2, 0, k.size(0));
   // With `scores`, the weights stay part of the result's graph, so that their gradient can be computed.
   if (call.weights) call.weights->push_back(call.scores ? weights : weights.detach());
-  // Every sequence has its own seed, derived from the row where it begins.
-  weights = seeded_dropout(weights, call.dropout,
-                           call.seed ^ (0xd1b54a32d192ed03u * (static_cast<std::uint64_t>(query) + 1)));
+  weights = attention_dropout(weights, call.dropout, call.seed, query);
   return ops::matmul(weights, spread_heads(v, spec)).transpose(0, 1).reshape({q.size(0), spec.width()});
 }
 

@@ -139,9 +139,12 @@ void PagedCache::write(std::int64_t layer, const std::vector<Sequence>& sequence
   for (std::int64_t b = 0; b < offsets.count(); ++b) {
     const Table& table = tables_[sequences[b]];
     const std::int64_t first = table.length - offsets.length(b);
-    for (std::int64_t i = 0; i < offsets.length(b); ++i) {
-      const std::int64_t at = first + i;
-      pages_.write(layer, table.pages[at / kPageRows], at % kPageRows, key_value, offsets.begin(b) + i);
+    for (std::int64_t i = 0; i < offsets.length(b);) {  // page by page
+      const std::int64_t at = first + i, slot = at % kPageRows,
+                         count = std::min(kPageRows - slot, offsets.length(b) - i);
+      pages_.write(layer, table.pages[at / kPageRows], slot,
+                   key_value.narrow(0, offsets.begin(b) + i, count));
+      i += count;
     }
   }
 }
@@ -160,6 +163,22 @@ std::pair<Tensor, Tensor> PagedCache::gather(Sequence sequence, std::int64_t lay
   const std::int64_t left = static_cast<std::int64_t>(table.left) * kPageRows;
   for (Tensor* rows : {&keys, &values}) rows->narrow(0, 0, left).zero_();
   return {keys, values};
+}
+
+bool PagedCache::keeps_all(std::span<const Sequence> sequences) const {
+  return std::ranges::all_of(sequences, [&](Sequence each) { return tables_.at(each).left == 0; });
+}
+
+std::pair<Tensor, Tensor> PagedCache::gather(std::span<const Sequence> sequences, std::int64_t layer,
+                                             std::vector<std::int64_t>& begins) const {
+  std::vector<std::int32_t> pages;
+  begins.clear();
+  for (const Sequence each : sequences) {
+    const Table& table = tables_.at(each);
+    begins.push_back(std::ssize(pages) * kPageRows);
+    pages.insert(pages.end(), table.pages.begin(), table.pages.end());
+  }
+  return pages_.gather(layer, pages, std::ssize(pages) * kPageRows);
 }
 
 std::int32_t PagedCache::take_page() {

@@ -70,6 +70,12 @@ class PagedCache {
   // Copies of the keys and the values of one sequence: [length, width] each; zeros for pages that it has
   // freed.
   std::pair<Tensor, Tensor> gather(Sequence sequence, std::int64_t layer) const;
+  // Copies of all rows of the pages of several sequences, of which keeps_all() is true; `begins` becomes the
+  // row where each sequence begins.
+  std::pair<Tensor, Tensor> gather(std::span<const Sequence> sequences, std::int64_t layer,
+                                   std::vector<std::int64_t>& begins) const;
+  // Whether no page was given back because it left a window.
+  bool keeps_all(std::span<const Sequence> sequences) const;
 
  private:
   struct Table {

@@ -25,13 +25,14 @@ CachePages::CachePages(const CacheShape& shape)
     : shape_(shape),
       layout_(layout_of(shape)),
       pages_(in_int8() ? ops::empty({0, shape.layers, layout_.page_bytes()}, kChar)
-                       : ops::empty({0, shape.layers, 2, shape.heads, kRows, shape.head_size}, shape.type)) {}
+                       : ops::empty({0, shape.layers, 2, shape.heads, kRows, shape.head_size}, shape.type,
+                                    shape.device)) {}
 
 void CachePages::grow(std::int64_t count) {
   const std::int64_t have = this->count();
   std::vector<std::int64_t> sizes = pages_.sizes().vec();
   sizes[0] = count;
-  const Tensor larger = ops::empty(sizes, pages_.type());
+  const Tensor larger = ops::empty(sizes, pages_.type(), pages_.device());
   if (have > 0) larger.narrow(0, 0, have).copy_(pages_);
   pages_ = larger;
 }
@@ -48,22 +49,24 @@ void CachePages::copy(std::int64_t from, std::int64_t to, std::int64_t rows) {
     std::copy(source + at, source + at + rows * shape_.head_size, target + at);
 }
 
-void CachePages::write(std::int64_t layer, std::int64_t page, std::int64_t slot, const Tensor& key_value,
-                       std::int64_t row) {
-  const std::int64_t size = shape_.head_size, at = page * pages_.stride(0) + layer * pages_.stride(1);
-  if (in_int8()) {
-    write_int8(pages_.data<std::int8_t>() + at, slot,
-               key_value.const_data<float>() + row * key_value.stride(0));
+void CachePages::write(std::int64_t layer, std::int64_t page, std::int64_t slot, const Tensor& key_values) {
+  const std::int64_t size = shape_.head_size, at = page * pages_.stride(0) + layer * pages_.stride(1),
+                     count = key_values.size(0);
+  if (!in_int8() && !on_kernels(pages_)) {
+    const Tensor rows = key_values.reshape({count, 2, shape_.heads, size});
+    pages_[page][layer].narrow(2, slot, count).copy_(rows.permute({1, 2, 0, 3}));  // [2, heads, count, size]
     return;
   }
-  if (!on_kernels(pages_)) {
-    pages_[page][layer].select(2, slot).copy_(key_value[row].view({2, shape_.heads, size}));
-    return;
+  for (std::int64_t row = 0; row < count; ++row) {
+    const float* from = key_values.const_data<float>() + row * key_values.stride(0);
+    if (in_int8()) {
+      write_int8(pages_.data<std::int8_t>() + at, slot + row, from);
+      continue;
+    }
+    float* to = pages_.data<float>() + at + (slot + row) * size;
+    for (std::int64_t i = 0; i < 2 * shape_.heads; ++i, from += size, to += kRows * size)
+      std::copy(from, from + size, to);
   }
-  const float* from = key_value.const_data<float>() + row * key_value.stride(0);
-  float* to = pages_.data<float>() + at + slot * size;
-  for (std::int64_t i = 0; i < 2 * shape_.heads; ++i, from += size, to += kRows * size)
-    std::copy(from, from + size, to);
 }
 
 void CachePages::write_int8(std::int8_t* page, std::int64_t slot, const float* key_value) const {

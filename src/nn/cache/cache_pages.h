@@ -19,6 +19,7 @@ struct CacheShape {
   std::int64_t layers = 1, heads = 1, head_size = 1;
   ScalarType type = kFloat;  // type of what is written; int8: float32
   CacheFormat format = CacheFormat::float32;
+  ops::Device* device = nullptr;  // where the pages are
 
   std::int64_t width() const { return heads * head_size; }
   std::int64_t page_bytes() const;  // of all layers
@@ -35,10 +36,9 @@ class CachePages {
   void grow(std::int64_t count);
   // Copies the first `rows` keys and values of every layer.
   void copy(std::int64_t from, std::int64_t to, std::int64_t rows);
-  // Stores key_value[row], a key [width] and a value [width], at `slot` of a page. In int8 each head is
-  // rounded separately, so the stored numbers depend only on the row.
-  void write(std::int64_t layer, std::int64_t page, std::int64_t slot, const Tensor& key_value,
-             std::int64_t row);
+  // Stores tokens [count, 2 width], each a key and a value, from `slot` of a page on. In int8 each head is
+  // rounded separately, so the stored numbers depend only on the token.
+  void write(std::int64_t layer, std::int64_t page, std::int64_t slot, const Tensor& key_values);
   // Copies of the first `length` keys and values of these pages: [length, width] each.
   std::pair<Tensor, Tensor> gather(std::int64_t layer, const std::vector<std::int32_t>& pages,
                                    std::int64_t length) const;

@@ -75,8 +75,9 @@ LayerNormImpl::LayerNormImpl(std::int64_t width, const NormSpec& spec) : spec_(s
 Tensor LayerNormImpl::forward(const Tensor& x) {
   const Tensor factor = spec_.around_one ? weight + 1 : weight;
   if (!on_kernels(x))
-    return spec_.root_mean_square ? x * ops::rsqrt(x.square().mean(-1, true) + spec_.epsilon) * factor
-                                  : ops::layer_norm(x, {x.size(-1)}, factor, bias, spec_.epsilon);
+    return spec_.root_mean_square
+               ? x * ops::rsqrt(x.square().mean(-1, true) + spec_.epsilon) * factor
+               : ops::layer_norm(x, {x.size(-1)}, factor, bias.defined() ? bias : no_bias_, spec_.epsilon);
   const Tensor rows = x.contiguous();
   const Tensor& shift = bias.defined() ? bias : no_bias_;
   if (!recording()) return normalize(rows, factor, shift, spec_.epsilon, nullptr, nullptr);

@@ -23,6 +23,7 @@ class PatchEmbeddingsImpl : public Module {
   // The rows and columns of patches in an image of H x W.
   std::pair<std::int64_t, std::int64_t> grid(const Tensor& pixels) const;
 
+  const Tensor& positions() const { return positions_; }
   void prepare() { packed_.prepare(weight_.flatten(1)); }  // packs the matrix before it is needed
 
   const PatchSpec& spec() const { return spec_; }

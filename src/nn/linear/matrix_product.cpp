@@ -78,6 +78,7 @@ void point_at_pairs(MatrixProduct& m, const Tensor& pairs) {
 }
 
 Tensor matrix_product(const Tensor& a, const Tensor& b) {
+  if (!on_kernels(a)) return ops::matmul(a, b);
   Tensor c = ops::empty({a.size(0), b.size(1)}, a.type());
   matrix_product(c, a, b, /*add=*/false);
   return c;

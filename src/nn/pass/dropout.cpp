@@ -31,15 +31,24 @@ Tensor kernel_dropout(const Tensor& x, const Tensor& residual, double rate, std:
 Tensor dropped(const Tensor& x, const Tensor& residual, double rate, std::uint64_t seed) {
   if (on_kernels(x))
     return kernel_dropout(x.contiguous(), residual.defined() ? residual.contiguous() : residual, rate, seed);
-  const Tensor kept = drop(ops::ones(x.sizes(), kFloat), {}, rate, seed);  // 0 or 1 / (1 - rate)
+  const Tensor kept = ops::empty(x.sizes(), kFloat);
+  kernels::kernels().dropout_mask(kept.data<float>(), 0, kept.numel(), static_cast<float>(rate), seed);
   const Tensor y = x * kept.to(x.type());
   return residual.defined() ? y + residual : y;
 }
 
 }  // namespace
 
-Tensor seeded_dropout(const Tensor& x, double rate, std::uint64_t seed) {
-  return rate == 0 ? x : dropped(x, {}, rate, seed);
+Tensor attention_dropout(const Tensor& weights, double rate, std::uint64_t seed, std::int64_t first_query) {
+  if (rate == 0) return weights;
+  const std::int64_t heads = weights.size(0), queries = weights.size(1), keys = weights.size(2);
+  const Tensor kept = ops::empty(weights.sizes(), kFloat);
+  for (std::int64_t head = 0; head < heads; ++head)
+    for (std::int64_t i = 0; i < queries; ++i)
+      kernels::kernels().dropout_mask(kept.data<float>() + (head * queries + i) * keys,
+                                      static_cast<std::uint64_t>((first_query + i) * heads + head) << 24,
+                                      keys, static_cast<float>(rate), seed);
+  return weights * kept.to(weights.type());
 }
 
 Tensor dropout_add(const Tensor& x, const Tensor& residual, double rate, Pass& pass) {

@@ -35,7 +35,9 @@ bool only_reads(const Pass& pass, const Capture::Stack* capture) {
   return !recording() && !pass.is_training() && pass.adapters == nullptr && capture == nullptr;
 }
 
-ReadingGroups groups_of(std::span<const std::int64_t> lengths, std::int64_t width) {
+// Devices compute fastest if all texts are in one product.
+ReadingGroups groups_of(std::span<const std::int64_t> lengths, std::int64_t width, const Tensor& weight) {
+  if (weight.defined() && weight.device() != nullptr) return {.begins = {0, std::ssize(lengths)}};
   return reading_groups(lengths, width, parallel_threads(), /*apart=*/true);
 }
 
@@ -192,7 +194,7 @@ Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const CrossAttent
   const bool plain = batch.visible == nullptr && batch.past.empty() && batch.before.empty() &&
                      prefixes.empty() && !spec_.half_backwards && memory == nullptr && cache == nullptr;
   if (!plain || !only_reads(pass, capture)) return forward_together(batch, pass, memory, cache, capture);
-  const ReadingGroups groups = groups_of(batch.offsets.lengths(), spec_.width());
+  const ReadingGroups groups = groups_of(batch.offsets.lengths(), spec_.width(), embeddings->tokens);
   if (groups.count() == 1) return forward_together(batch, pass, memory, cache, capture);
   return read_in_groups(groups, pass, [&](std::int64_t first, std::int64_t count, Pass& own) {
     return forward_together(batch.texts(first, count), own, nullptr, nullptr, nullptr);
@@ -220,7 +222,7 @@ Tensor StackImpl::forward(const ImageBatch& images, Pass& pass, Capture::Stack* 
   if (only_reads(pass, capture)) {
     const auto [high, wide] = patches->grid(images.pixels);
     const std::vector<std::int64_t> lengths(static_cast<std::size_t>(images.pixels.size(0)), 1 + high * wide);
-    const ReadingGroups groups = groups_of(lengths, spec_.width());
+    const ReadingGroups groups = groups_of(lengths, spec_.width(), patches->positions());
     if (groups.count() > 1)
       return read_in_groups(groups, pass, [&](std::int64_t first, std::int64_t count, Pass& own) {
         const auto part = [&](const Tensor& t) { return t.defined() ? t.narrow(0, first, count) : t; };

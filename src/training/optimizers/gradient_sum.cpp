@@ -102,7 +102,7 @@ void GradientSum::finish() {
     for (std::size_t i = 0; i < bucket.slots.size(); ++i) {
       Tensor& grad = bucket.slots[i].weight.mutable_gradient();
       if (flags[i] > 0)
-        grad = bucket.slots[i].sum;
+        grad = bucket.slots[i].sum.on(bucket.slots[i].weight.device());
       else
         grad.reset();
     }

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kMessage = 8 << 20;
 
 std::span<std::byte> bytes_of(const Tensor& tensor) {
-  return {tensor.body().data.get(), static_cast<std::size_t>(tensor.bytes())};
+  return {static_cast<std::byte*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())};
 }
 
 // Sends small tensors in one message.
@@ -41,8 +41,8 @@ void hand_out_together(Ranks& ranks, std::span<const Tensor> tensors, std::int64
 void hand_out(Ranks& ranks, std::span<const Tensor> tensors, std::int64_t root) {
   if (ranks.alone()) return;
   const Unrecorded no_grad;
-  std::vector<Tensor> whole;  // contiguous memory each
-  for (const Tensor& tensor : tensors) whole.push_back(tensor.detach().contiguous());
+  std::vector<Tensor> whole;  // contiguous in the program's memory
+  for (const Tensor& tensor : tensors) whole.push_back(tensor.detach().home().contiguous());
   for (std::size_t begin = 0, end = 0; begin < whole.size(); begin = end) {
     std::size_t size = 0;
     for (end = begin; end < whole.size() && (end == begin || size + bytes_of(whole[end]).size() <= kMessage);
@@ -55,7 +55,7 @@ void hand_out(Ranks& ranks, std::span<const Tensor> tensors, std::int64_t root) 
   }
   if (ranks.rank() == root) return;
   for (std::size_t i = 0; i < whole.size(); ++i) {
-    if (!tensors[i].is_contiguous()) tensors[i].detach().copy_(whole[i]);
+    if (tensors[i].device() != nullptr || !tensors[i].is_contiguous()) tensors[i].detach().copy_(whole[i]);
     // May be written through pointers: packed copies must be updated.
     tensors[i].bump_version();
   }

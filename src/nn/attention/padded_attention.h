@@ -1,0 +1,21 @@
+// Attention of all texts at once, with tensor operations, for devices: texts are padded to the longest one,
+// so that a layer takes about ten operations instead of ten for each text.
+#pragma once
+
+#include "nn/attention/attention_function.h"
+
+#include <vector>
+
+namespace attend {
+
+// Where each text's keys are.
+struct KeyRows {
+  std::vector<std::int64_t> begin, length;
+};
+
+// q [Tq, w], k and v [Tk, kw] -> [Tq, w]. For calls without dropout, distances and captured tensors, whose
+// queries see what the spec says. Each text has at least one query and one key.
+Tensor padded_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Offsets& queries,
+                        const KeyRows& keys, const AttentionCall& call);
+
+}  // namespace attend
