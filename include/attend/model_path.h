@@ -38,6 +38,13 @@ struct ModelPath {
   // Keep float32 weights in the mapped file and read them from there for every product. Processes that use
   // the same model share the memory. Slower, especially with few rows.
   bool low_memory = false;
+  // Where the model computes: "cpu", "cuda" (the first GPU), "cuda:1", or "auto" (a GPU if there is one);
+  // empty: what the environment variable ATTEND_DEVICE says, else "cpu". Anything but "cpu" needs the module
+  // attend-torch and a libtorch.
+  std::string device = {};
+  // On the CPU: "attend", or "torch", which computes with libtorch as on a GPU; empty: ATTEND_ENGINE, else
+  // "attend".
+  std::string engine = {};
 };
 
 }  // namespace v1

@@ -220,7 +220,8 @@ int generate(int argc, char** argv) {
   std::optional<PretrainedModel> assistant;
   std::optional<TokenizerPair> assistant_tokenizers;
   if (!options.assistant.empty()) {
-    assistant.emplace(PretrainedModel::load(ModelDirectory(options.assistant), Purpose::inference));
+    assistant.emplace(PretrainedModel::load(ModelDirectory(on_device_of(options.model, options.assistant)),
+                                            Purpose::inference));
     options.generation.assistant.model = &*assistant;
     if (tokenizers) {
       assistant_tokenizers = TokenizerPair::from_file(options.assistant);

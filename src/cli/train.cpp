@@ -25,6 +25,7 @@ void add_model_of(CLI::App& app, ModelPath& model) {
   add_weights(app, model,
               "With --lora, --ia3, --prefix, --prompt or --adapter: format of the frozen matrices; int8 "
               "takes a quarter of the memory, int4 a seventh (QLoRA)");
+  add_device(app, model);
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ void check_vocabularies(const Trainee& trainee, const PretrainedModel& generator
 
 void add_generator(Trainee& trainee, const Setting& setting) {
   const Recipe& recipe = setting.recipe;
-  const ModelDirectory directory(recipe.generator);
+  const ModelDirectory directory(on_device_of(recipe.model, recipe.generator));
   const std::vector<std::string> own = directory.architectures();
   const std::string architecture =
       architecture_for(find_family(directory.config()), Head::masked_language_model,

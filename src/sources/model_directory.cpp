@@ -87,6 +87,8 @@ ModelDirectory::ModelDirectory(const ModelPath& model)
       weights_(model.weights),
       cache_(model.cache),
       low_memory_(model.low_memory),
+      device_(model.device),
+      engine_(model.engine),
       loaded_(model.loaded),
       path_(base_of(model.directory, adapters_)),
       config_(config_of(path_, adapters_)) {}
@@ -110,6 +112,13 @@ Json ModelDirectory::generation_config() const {
   for (const char* name : generation_fields)
     if (config_.has({name})) legacy[name] = config_.json()[name];
   return legacy;
+}
+
+ModelPath on_device_of(const ModelPath& model, const fs::path& other) {
+  ModelPath path(other);
+  path.device = model.device;
+  path.engine = model.engine;
+  return path;
 }
 
 }  // namespace attend

@@ -56,6 +56,9 @@ class ModelDirectory {
   // The format in which keys and values are to be stored.
   CacheFormat cache() const { return cache_; }
   bool low_memory() const { return low_memory_; }  // whether matrices stay in the mapped file
+  // ModelPath's device and engine.
+  const std::string& device() const { return device_; }
+  const std::string& engine() const { return engine_; }
   // The model if it is in memory already; else null.
   const std::shared_ptr<const PretrainedModel>& loaded() const { return loaded_; }
 
@@ -64,9 +67,13 @@ class ModelDirectory {
   WeightFormat weights_;
   CacheFormat cache_;
   bool low_memory_;
+  std::string device_, engine_;
   std::shared_ptr<const PretrainedModel> loaded_;
   std::filesystem::path path_;
   Fields config_;
 };
+
+// Another model for the device of `model`.
+ModelPath on_device_of(const ModelPath& model, const std::filesystem::path& other);
 
 }  // namespace attend

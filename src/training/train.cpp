@@ -14,6 +14,7 @@
 #include "objectives/distillation.h"
 #include "objectives/shared/label_choice.h"
 #include "tasks/translate.h"
+#include "tensor/device.h"
 #include "training/fresh_head.h"
 #include "training/logs/samples.h"
 #include "training/measured_model.h"
@@ -231,6 +232,9 @@ TrainingEnd train_together(const Recipe& given, const std::function<bool()>& sto
                        .fresh = FreshHead{recipe.computation.seed, labels},
                        .only_adapter_learns = wanted.has_value() || !recipe.model.adapters.empty(),
                        .modules_to_save = wanted ? wanted->modules_to_save : std::vector<std::string>()}));
+  if (const ops::Device* const device = trainee.model().device();
+      device != nullptr && recipe.computation.precision != "float32")
+    fail("`precision` {}: on {} Attend computes in float32", recipe.computation.precision, device->name());
   if (!recipe.model.adapters.empty()) check_head_of_adapter(recipe, trainee.model());
   if (shop.kind.join != nullptr) shop.kind.join(trainee, setting);
   std::vector<std::string> drawn;

@@ -34,6 +34,17 @@ void add_weights(CLI::App& app, ModelPath& model, const char* help) {
       ->check(CLI::IsMember({"float32", "float16", "bfloat16", "int8", "int4"}));
 }
 
+void add_device(CLI::App& app, ModelPath& model) {
+  app.add_option("--device", model.device,
+                 "Where the model computes: cpu, cuda (the first GPU), cuda:N, or auto (a GPU if there is "
+                 "one). Default: "
+                 "$ATTEND_DEVICE, else cpu. GPUs need the package attend-torch and a libtorch");
+  app.add_option("--engine", model.engine,
+                 "On the CPU: attend, or torch, which computes with libtorch as on a GPU. Default: "
+                 "$ATTEND_ENGINE, else attend")
+      ->check(CLI::IsMember({"attend", "torch"}));
+}
+
 void add_model(CLI::App& app, ModelPath& model) {
   app.add_option("model", model.directory,
                  "A model directory, a GGUF file, or an adapter's directory that names its base model")
@@ -48,6 +59,7 @@ void add_model_options(CLI::App& app, ModelPath& model) {
   app.add_flag(
       "--low-memory", model.low_memory,
       "Keep float32 matrices in the mapped file, which processes share, instead of faster copies in memory");
+  add_device(app, model);
   add_adapters(app, model.adapters);
 }
 

@@ -15,10 +15,12 @@ namespace attend::cli {
 AdapterPath read_adapter(const std::string& given);
 // The argument MODEL, and --adapter DIR or --adapter DIR=SHARE, any number of times.
 void add_model(CLI::App& app, ModelPath& model);
-// Only the options: --weights, --low-memory, --adapter.
+// Only the options: --weights, --low-memory, --device, --engine, --adapter.
 void add_model_options(CLI::App& app, ModelPath& model);
 // --weights.
 void add_weights(CLI::App& app, ModelPath& model, const char* help);
+// --device and --engine.
+void add_device(CLI::App& app, ModelPath& model);
 // --cache, for verbs that use a KV cache.
 void add_cache(CLI::App& app, ModelPath& model);
 void add_adapters(CLI::App& app, std::vector<AdapterPath>& adapters);

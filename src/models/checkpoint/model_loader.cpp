@@ -5,6 +5,7 @@
 #include "models/checkpoint/network_filler.h"
 #include "models/checkpoint/quantized.h"
 #include "models/families/head.h"
+#include "tensor/load_device.h"
 
 #include <algorithm>
 #include <numeric>
@@ -53,7 +54,9 @@ Fields without_missing_pooler(const Family& family, const Fields& config, const 
 LoadOptions completed(const ModelDirectory& directory, LoadOptions options) {
   if (options.weights == WeightFormat::float32) options.weights = directory.weights();
   if (options.cache == CacheFormat::float32) options.cache = directory.cache();
-  options.packs = options.packs && !directory.low_memory();
+  if (options.device == nullptr) options.device = ops::find_device(directory.device(), directory.engine());
+  // A device multiplies the matrices as they are.
+  options.packs = options.packs && !directory.low_memory() && options.device == nullptr;
   const WeightFormat stored = stored_format(directory.config());
   if (stored != WeightFormat::float32) {
     if (options.weights != WeightFormat::float32 && options.weights != stored)
@@ -62,6 +65,9 @@ LoadOptions completed(const ModelDirectory& directory, LoadOptions options) {
     options.weights = stored;
     options.keep = stored_exceptions(directory.config());
   }
+  if (options.weights != WeightFormat::float32 && options.device != nullptr)
+    fail("{}: {} weights are for the CPU; {} computes in float32", directory.path().string(),
+         name(options.weights), options.device->name());
   if (options.weights != WeightFormat::float32 && options.purpose == Purpose::training &&
       !options.only_adapter_learns)
     fail(
@@ -202,6 +208,10 @@ PretrainedModel ModelLoader::read(const Fields& given, const std::vector<std::si
     const std::string module = model.saved_name(name.substr(0, name.rfind('.')));
     if (std::ranges::find(model.fresh_modules_, module) == model.fresh_modules_.end())
       model.fresh_modules_.push_back(module);
+  }
+  if (options_.device != nullptr) {
+    const Unrecorded unrecorded;
+    for (const Tensor& weight : model.network_->parameters()) weight.set_data(weight.on(options_.device));
   }
   for (const std::size_t i : numbers)
     adapters_[i]->attach(model, static_cast<std::int64_t>(i), directory_.adapters()[i].share);

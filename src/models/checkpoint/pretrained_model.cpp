@@ -92,6 +92,11 @@ const PretrainedModel& PretrainedModel::with_adapter(std::optional<std::int64_t>
   return choice.model ? *choice.model : *this;
 }
 
+ops::Device* PretrainedModel::device() const {
+  const std::vector<Tensor> weights = network_->parameters();
+  return weights.empty() ? nullptr : weights.front().device();
+}
+
 std::int64_t PretrainedModel::size() const {
   std::int64_t numbers = 0;
   for (const Tensor& weight : network_->parameters()) numbers += weight.numel();

@@ -42,6 +42,9 @@ struct LoadOptions {
   // false, they stay in the mapped file as far as it is float32, and are packed when a product needs it. Use
   // false to read the matrices, for gradients of inputs, or to share the file with other processes.
   bool packs = true;
+  // Where the weights are and the model computes; null: the directory's, if it names one, else the program's
+  // memory.
+  ops::Device* device = nullptr;
   // Modules that a new adapter will train whole (AdapterOptions). A module that shares a matrix with others
   // gets its own copy.
   std::vector<std::string> modules_to_save = {};
@@ -90,7 +93,8 @@ class PretrainedModel {
   }
   // The modules of a head that was drawn at loading (FreshHead), by their original names.
   const std::vector<std::string>& fresh_modules() const { return fresh_modules_; }
-  std::int64_t size() const;  // the number of its parameters
+  std::int64_t size() const;    // the number of its parameters
+  ops::Device* device() const;  // of its parameters; null: the program's memory
   WeightFormat weights() const { return weights_; }
   CacheFormat cache_format() const { return cache_format_; }  // of the texts that it generates
   // Copies share one network.

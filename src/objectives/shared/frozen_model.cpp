@@ -26,7 +26,7 @@ const EmbeddingSpec& top_embeddings(const ModelSpec& spec) {
 PretrainedModel load_frozen(const Setting& setting, const ObjectiveKind& kind,
                             const std::filesystem::path& path, const char* option) {
   const std::string given = fmt::format("{} {}", option, path.string());
-  const ModelDirectory directory(path);
+  const ModelDirectory directory(on_device_of(setting.recipe.model, path));
   const Family& family = find_family(directory.config());
   const std::vector<std::string> own = directory.architectures();
   PretrainedModel model = PretrainedModel::load(
