@@ -1,7 +1,7 @@
 # What `cmake --install` gives, in three components (cmake --install DIR --component NAME; without one: all):
 #   attend       the program, and the library
 #   development  the public headers and a CMake package: find_package(attend) has attend::attend
-#   torch        the module through which several processes work together, which needs a libtorch
+#   torch        the module for several processes and for devices, which needs a libtorch
 # A program that uses it needs no other package: the public headers include only the standard library.
 #
 #   bin/attend           needs nothing of the library

@@ -1,7 +1,7 @@
 # `make package`: the components of Install.cmake as Debian packages (CPack), for the release they are built on.
 #   attend           runs, trains, serves and explains models
 #   libattend-dev    headers and CMake package, of the same version
-#   attend-torch     several processes that train together; needs a libtorch, which no Debian package has
+#   attend-torch     several processes that train together, and GPUs; needs a libtorch, which no Debian package has
 # What other packages they need is read from the files by dpkg-shlibdeps and written nowhere else. That the linker is to
 # take notice of new libraries, CPack sees by itself.
 set(CPACK_GENERATOR DEB)
@@ -38,7 +38,7 @@ set(CPACK_DEBIAN_TORCH_PACKAGE_NAME attend-torch)
 set(CPACK_DEBIAN_TORCH_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_TORCH_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_TORCH_PACKAGE_DEPENDS "${same_version}")
-set(CPACK_COMPONENT_TORCH_DESCRIPTION "trains Transformers in several processes and on several machines
+set(CPACK_COMPONENT_TORCH_DESCRIPTION "Transformers on GPUs, and trained in several processes and on several machines
 A module of the command attend. It needs libtorch ${Libtorch_VERSION} (pip install torch),
 to which ATTEND_TORCH points.")
 
