@@ -49,7 +49,7 @@ void plainly(const Work& work) {
     work();
   } catch (const c10::Error& error) {
     const std::string text = error.what_without_backtrace();
-    throw std::runtime_error(text.substr(0, text.find("\nException raised from")));
+    throw std::runtime_error(text.substr(0, text.find('\n')));
   }
 }
 
@@ -270,6 +270,8 @@ class TorchDevice final : public Device {
 
 // A device by libtorch's name, such as "cpu" or "cuda:0". Throws a std::exception if it cannot be used.
 extern "C" ATTEND_API attend::ops::Device* attend_open_device(const char* name) {
+  if (at::Device(name).is_cuda() && !at::hasCUDA())
+    throw std::runtime_error("this libtorch has no CUDA, or finds no GPU");
   auto device = std::make_unique<attend::ops::TorchDevice>(name);
   device->allocate(1);
   return device.release();

@@ -22,7 +22,8 @@ Device& load_device(const std::string& name) {
     try {
       device = open(name.c_str());
     } catch (const std::exception& error) {
-      fail("the device {} cannot be used: {}", name, error.what());
+      fail("the device {} cannot be used: {}. GPUs need a libtorch with CUDA, to which ATTEND_TORCH points",
+           name, error.what());
     }
   }
   return *device;
@@ -46,7 +47,7 @@ Device* find_device(const std::string& given_device, const std::string& given_en
   if (device == "auto") {
     try {
       return &load_device("cuda:0");
-    } catch (const Error& error) {
+    } catch (const attend::Error& error) {  // ops::Error is narrower
       inform("no GPU is used: {}", error.what());
       return find_device("cpu", engine);
     }

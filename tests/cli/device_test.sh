@@ -59,5 +59,8 @@ refused() {
 refused "expected cpu, cuda, cuda:N or auto, found gpu" --device gpu
 refused "int8 weights are for the CPU" --engine torch --weights int8
 refused "a cache of int8 is for models in float32 on the CPU" --engine torch --cache int8
-refused "device" --device cuda:9
+refused "the device cuda:9 cannot be used: this libtorch has no CUDA, or finds no GPU." --device cuda:9
+"$attend" translate trained-attend --device auto <train.source >said-auto 2>err || { cat err; fail "--device auto"; }
+[ -e /dev/nvidia0 ] || grep -qF "no GPU is used: the device cuda:0 cannot be used" err || { cat err; fail "--device auto does not say that it found no GPU"; }
+[ -e /dev/nvidia0 ] || cmp said-attend said-auto || fail "--device auto translates otherwise"
 echo "device: passed"
