@@ -31,17 +31,18 @@ void OuterOptimizer::step() {
     bounds.push_back(moved.back().abs().max().item<double>());
   }
   ranks_.sum(bounds);
+  for (std::size_t i = 0; i < items_.size(); ++i)
+    if (!std::isfinite(bounds[i]))
+      fail("{}: a process has gone to numbers that are not finite", items_[i].name);
   // If another process is lost, the engine may write to them later; then they are not freed.
   auto* const kept = new std::vector<Tensor>();
   std::vector<Tensor>& halves = *kept;
   std::vector<std::unique_ptr<Ranks::Sum>> sums;
   for (std::size_t i = 0; i < items_.size(); ++i) {
-    if (!std::isfinite(bounds[i]))
-      fail("{}: a process has gone to numbers that are not finite", items_[i].name);
     bounds[i] = bounds[i] > 0 ? std::exp2(std::min(60.0, std::floor(std::log2(32768 / bounds[i])))) : 1;
-    halves.push_back((moved[i] * bounds[i]).to(kHalf).contiguous());
+    halves.push_back((moved[i] * bounds[i]).to(kHalf).home().contiguous());
     moved[i].reset();
-    auto* const numbers = reinterpret_cast<std::uint16_t*>(halves[i].body().data.get());
+    auto* const numbers = static_cast<std::uint16_t*>(halves[i].data());
     sums.push_back(ranks_.begin_sum_halves({numbers, static_cast<std::size_t>(halves[i].numel())}));
   }
   for (std::size_t i = 0; i < items_.size(); ++i) {
@@ -59,7 +60,7 @@ void OuterOptimizer::step() {
 void OuterOptimizer::share_state(const std::map<std::string, Tensor>& state) const {
   const Unrecorded no_grad;
   for (const auto& [name, tensor] : state) {
-    const Tensor whole = tensor.to(kFloat).contiguous();
+    const Tensor whole = tensor.to(kFloat).home().contiguous();
     ranks_.begin_sum({whole.data<float>(), static_cast<std::size_t>(whole.numel())})->wait();
     Tensor(tensor).copy_(whole / static_cast<double>(ranks_.size()));
   }
