@@ -68,7 +68,7 @@ class Device {
   virtual std::string name() const = 0;  // "cuda:0"
 
   virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) = 0;
-  // Of any types; one of both may be in the program's memory. Returns when the elements are there.
+  // Of any types. One of both may be in the program's memory; then it returns when the elements are there.
   virtual void copy(const Array& to, const Array& from) = 0;
   virtual void fill(const Array& to, Scalar value) = 0;
 

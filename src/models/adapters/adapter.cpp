@@ -163,9 +163,9 @@ void Adapter::attach_table(const OriginalModule& module, const std::string& name
 }
 
 void Adapter::attach(const PretrainedModel& model, std::int64_t index, double share) {
+  ops::Device* const device = model.device();
   for (Entry& entry : entries_)
-    if (entry.role != Role::replaced && entry.role != Role::kept)
-      entry.value = entry.value.on(model.device());
+    if (entry.role != Role::replaced && entry.role != Role::kept) entry.value = entry.value.on(device);
   std::set<std::string> names;
   for (const Entry& entry : entries_)
     if (entry.role == Role::virtual_tokens)
