@@ -281,8 +281,8 @@ class ATTEND_API TextGenerator {
 enum class ScoringMethod { left_to_right, given_source, masked };
 
 struct ScoreTextOptions : RunOptions {
-  // Left to right only. A longer text is read in windows of `length` tokens (absent: the model's maximum, or
-  // 1024 if it has none) that start `stride` tokens apart (absent: half of that). A window predicts the
+  // Left to right only. A longer text is read in windows of `length` tokens (absent: the model's maximum, but
+  // at most 1024) that start `stride` tokens apart (absent: half of that). A window predicts the
   // tokens that earlier windows have not predicted. If windows do not overlap, the first token of each is
   // skipped.
   std::optional<std::int64_t> length, stride;

@@ -41,7 +41,7 @@ class PerplexityEvaluation final : public Evaluation {
   void add_options(CLI::App& app, EvaluationInput& input) override {
     add_cache(app, input.model);
     app.add_option("--batch-tokens", options_.batch_tokens, "Tokens per batch")->check(positive());
-    app.add_option("--length", length_, "Tokens of a window; 0: all positions of the model")
+    app.add_option("--length", length_, "Tokens of a window; 0: all positions of the model, but at most 1024")
         ->check(not_negative());
     app.add_option("--stride", stride_, "Tokens between the starts of two windows; 0: half of a window")
         ->check(not_negative());
