@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Decoders in few bits with Attend, llama.cpp and OpenVINO GenAI on this machine, in one run.
+"""Decoders in few bits with Attend, llama.cpp, OpenVINO GenAI and ONNX Runtime GenAI on this machine, in one run.
 
     python benchmarks/compare_decoders.py --attend build/release/attend --threads 2
 
 Random weights in the shapes of SmolLM2-135M and Llama-3.2-1B, written as GGUF by attend convert, so all read the same
-file. The programs take turns, and the medians count. The prompt's speed is that of a run with one new token; the rest
-of a longer run is the speed of new tokens. Needs transformers, llama-cpp-python; openvino-genai if it can read the file.
+file; only ONNX Runtime reads no GGUF, and its own builder rounds the same weights. The programs take turns, and the
+medians count. The prompt's speed is that of a run with one new token; the rest of a longer run is the speed of new
+tokens. Needs transformers, and for the peers llama-cpp-python, openvino-genai, onnxruntime-genai with onnx and onnx-ir
+(the builder of 0.18 needs transformers 5, which serves here too). A peer whose package is missing is left out.
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import statistics
@@ -28,6 +31,7 @@ SHAPES = {
 }  # fmt: skip
 LONG = 8192  # tokens of a prompt that takes minutes: one round, and no warm-up of the peers
 BITS = {"q8_0": "int8", "q4_0": "int4", "q4_k_m": "int4"}  # of attend, for the file's type
+ONNX_BITS = {"q8_0": "int8", "q4_0": "int4"}  # blocks of 32 as in the file; the mix of 4 and 8 bits is not Q4_K_M
 
 
 @dataclass
@@ -78,6 +82,13 @@ def prompts(case: Case) -> list[list[int]]:
     return np.random.default_rng(1).integers(1000, 9999, (case.texts, case.prompt)).tolist()
 
 
+def seconds(case: Case, generate, counts: list[int]) -> list[float]:
+    """Of a peer, for each count of new tokens."""
+    if case.prompt < LONG:
+        generate(2)
+    return [timed(lambda count=count: generate(count)) for count in counts]
+
+
 def attend_seconds(case: Case, file: str, new_tokens: int, args) -> float:
     command = [args.attend, "bench", file, "--work", "generate", "--weights", BITS[case.type], "--cache", args.cache,
                "--threads", str(args.threads), "--json", "--lengths", ",".join([str(case.prompt)] * case.texts),
@@ -120,9 +131,7 @@ def llama_seconds(case: Case, file: str, counts: list[int], args) -> list[float]
             best = [int(np.ctypeslib.as_array(row, (vocabulary,)).argmax()) for row in logits]
             rows = [(token, case.prompt + step, text, True) for text, token in enumerate(best)]
 
-    if case.prompt < LONG:
-        generate(2)
-    return [timed(lambda count=count: generate(count)) for count in counts]
+    return seconds(case, generate, counts)
 
 
 def openvino_seconds(case: Case, file: str, counts: list[int], args) -> list[float]:
@@ -140,12 +149,52 @@ def openvino_seconds(case: Case, file: str, counts: list[int], args) -> list[flo
         pipeline.generate(inputs, genai.GenerationConfig(max_new_tokens=count, min_new_tokens=count, do_sample=False,
                                                          ignore_eos=True))  # fmt: skip
 
-    if case.prompt < LONG:
-        generate(2)
-    return [timed(lambda count=count: generate(count)) for count in counts]
+    return seconds(case, generate, counts)
 
 
-WORKERS = {"llama.cpp": llama_seconds, "OpenVINO": openvino_seconds}
+def make_onnx(case: Case, args) -> str:
+    """The directory of ONNX Runtime's model, built from that of transformers."""
+    bits, original = ONNX_BITS[case.type], os.path.join(args.models, case.model)
+    directory = f"{original}-onnx-{bits}"
+    if not os.path.exists(os.path.join(directory, "genai_config.json")):
+        # Activations in 8 bits (level 4), its fastest, and logits of the last position only: so do the others.
+        command = [sys.executable, "-m", "onnxruntime_genai.models.builder", "-i", original, "-o", directory,
+                   "-c", args.models, "-p", bits, "-e", "cpu",
+                   "--extra_options", "int4_accuracy_level=4", "prune_lm_head=true"]  # fmt: skip
+        reply = subprocess.run(command, capture_output=True, text=True)
+        if reply.returncode:
+            sys.exit("the model builder: " + reply.stderr.strip().rpartition("\n")[2])
+    return directory
+
+
+def onnx_seconds(case: Case, file: str, counts: list[int], args) -> list[float]:
+    """Keys and values are float32."""
+    import onnxruntime_genai as genai
+
+    if case.type not in ONNX_BITS:
+        sys.exit(f"no type like {case.type}")
+    config = genai.Config(make_onnx(case, args))
+    session = {"intra_op_num_threads": args.threads}
+    config.overlay(json.dumps({"model": {"decoder": {"session_options": session}}}))
+    model = genai.Model(config)
+    ids = np.array(prompts(case), np.int32)
+
+    def generate(count):
+        params = genai.GeneratorParams(model)
+        length = case.prompt + count  # the least as well: the end token must not stop it
+        params.set_search_options(batch_size=case.texts, min_length=length, max_length=length, do_sample=False)
+        generator = genai.Generator(model, params)
+        generator.append_tokens(ids)
+        while not generator.is_done():
+            generator.generate_next_token()
+        if any(len(generator.get_sequence(i)) != length for i in range(case.texts)):
+            raise RuntimeError("a text has the wrong length")
+
+    return seconds(case, generate, counts)
+
+
+WORKERS = {"llama.cpp": llama_seconds, "OpenVINO": openvino_seconds, "ONNX Runtime": onnx_seconds}
+PACKAGES = {"llama.cpp": "llama_cpp", "OpenVINO": "openvino_genai", "ONNX Runtime": "onnxruntime_genai"}
 
 
 def measure(peer: str, case: Case, file: str, counts: list[int], args) -> list[float] | None:
@@ -170,7 +219,7 @@ def main() -> None:
     parser.add_argument("--cache", default="float32", help="of attend's keys and values; llama.cpp's are float16")
     parser.add_argument("--prompt", type=int, default=512)
     parser.add_argument("--new-tokens", type=int, default=128)
-    parser.add_argument("--peers", default="llama.cpp,OpenVINO")
+    parser.add_argument("--peers", default=",".join(WORKERS))
     parser.add_argument("--models", default=os.path.join(tempfile.gettempdir(), "attend-compare"))
     for internal in ("worker", "file", "work"):
         parser.add_argument(f"--{internal}", help=argparse.SUPPRESS)
@@ -181,7 +230,12 @@ def main() -> None:
         return
     import torch
 
-    peers = ["attend", *filter(None, args.peers.split(","))]
+    peers = ["attend"]
+    for peer in filter(None, args.peers.split(",")):
+        if importlib.util.find_spec(PACKAGES[peer]):
+            peers.append(peer)
+        else:
+            print(f"{peer} is missing: there is no package {PACKAGES[peer]}")
     torch.set_num_threads(args.threads)
     print(f"roof: {reading():.1f} GB/s on {args.threads} threads\n")
     print("| case | program | prompt, tokens/s | new tokens/s | bytes of weights read, GB/s |\n|---|---|---:|---:|---:|")
@@ -192,11 +246,11 @@ def main() -> None:
         found: dict[str, list[list[float]]] = {peer: [] for peer in peers}
         for _ in range(args.rounds):
             for peer in list(found):
-                seconds = measure(peer, case, file, counts, args)
-                if seconds is None:
+                taken = measure(peer, case, file, counts, args)
+                if taken is None:
                     found.pop(peer)
                 else:
-                    found[peer].append(seconds)
+                    found[peer].append(taken)
         for peer, rounds in found.items():
             first, whole = (statistics.median(column) for column in zip(*rounds))
             steps = case.new_tokens / (whole - first)

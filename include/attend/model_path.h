@@ -34,7 +34,7 @@ struct ModelPath {
   std::vector<AdapterPath> adapters = {};
   std::shared_ptr<const PretrainedModel> loaded = {};  // set by Model: the loaded model itself
   WeightFormat weights = WeightFormat::float32;        // format of matrices that are not trained
-  CacheFormat cache = CacheFormat::float32;            // format of the KV cache
+  CacheFormat cache = CacheFormat::automatic;          // format of the KV cache
   // Keep float32 weights in the mapped file and read them from there for every product. Processes that use
   // the same model share the memory. Slower, especially with few rows.
   bool low_memory = false;

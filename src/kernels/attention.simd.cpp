@@ -9,6 +9,7 @@
 // Legend: Lq, Lk queries and keys of the sequence; D the head size; Lkp, Dp the same rounded up to kLanes.
 #include "kernels/attention.h"
 
+#include "kernels/attention_bfloat16.h"
 #include "kernels/attention_head.h"
 #include "kernels/attention_scores.h"
 #include "kernels/decode.h"
@@ -84,7 +85,6 @@ void widen(const Attention& a, const Head& head, Half half, float* to) {
 // `packed`: the scratch already holds this head's keys and values.
 template <class Rows>
 void forward_head(const Attention& a, const Head& head, float* scratch, bool packed) {
-  if (head.Lq == 1 && a.dropout == 0) return decode_head(a, head, scratch);
   const std::int64_t D = head.D, Dp = head.Dp, Lk = head.Lk, Lkp = head.Lkp;
   float* keys = scratch;                   // [Dp, Lkp]
   float* values = keys + Dp * Lkp;         // [Lk, Dp]
@@ -93,7 +93,7 @@ void forward_head(const Attention& a, const Head& head, float* scratch, bool pac
   float* sums = queries + kBlock * Dp;     // [kBlock, Dp]
   if (packed) {
     // The head before this one packed them.
-  } else if constexpr (Rows::kInt8) {
+  } else if constexpr (std::is_same_v<Rows, Int8Rows>) {
     widen(a, head, Half::keys, values);
     pack_transposed(keys, head, [&](std::int64_t j) { return values + j * Dp; });
     widen(a, head, Half::values, values);
@@ -271,6 +271,7 @@ void backward_key_head(const Attention& a, const AttentionGradient& g, std::int6
 }  // namespace
 
 std::int64_t attention_scratch(const Attention& a) {
+  if (a.bfloat16) return bfloat16_scratch(a);
   std::int64_t longest = 0;
   for (std::int64_t b = 0; b < a.sequences; ++b)
     if (a.keys.key_length[b] > longest) longest = a.keys.key_length[b];
@@ -284,7 +285,11 @@ void attention_forward(const Attention& a, std::int64_t begin, std::int64_t end,
     // Heads of queries that share keys are next to each other.
     const bool packed = task > begin && head.head % Head::queries_per_key(a) != 0;
     if (head.Lk > 0) {
-      if (a.keys.int8_pages != nullptr)
+      if (head.Lq == 1 && a.dropout == 0)
+        decode_head(a, head, scratch);
+      else if (a.bfloat16)
+        bfloat16_head(a, head, scratch, packed);
+      else if (a.keys.int8_pages != nullptr)
         forward_head<Int8Rows>(a, head, scratch, packed);
       else
         forward_head<FloatRows>(a, head, scratch, packed);

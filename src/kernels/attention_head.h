@@ -7,6 +7,8 @@
 #include "kernels/kernels.h"
 #include "kernels/simd.h"
 
+#include <type_traits>
+
 namespace attend::kernels::ATTEND_ISA {
 
 // W bytes, or the first `count` of them, as floats.
@@ -20,10 +22,20 @@ inline Vector load_part(const std::int8_t* p, std::int64_t count) {
   return load(bytes);
 }
 
+// W numbers in bfloat16, or the first `count` of them, as floats.
+inline Vector load(const Bfloat16* p) {
+  return reinterpret_cast<Vector>(load_wide(&p->bits) << 16);
+}
+inline Vector load_part(const Bfloat16* p, std::int64_t count) {
+  if (count == W) return load(p);
+  Bfloat16 numbers[W] = {};
+  std::memcpy(numbers, p, static_cast<std::size_t>(count) * 2);
+  return load(numbers);
+}
+
 // Keys or values of one head with a constant stride: `count` rows, up to the end of the page. A row is
 // first[row * stride ...] times the scale that `scaled` applies.
 struct FloatRows {
-  static constexpr bool kInt8 = false;
   const float* first;
   std::int64_t stride, count;
 
@@ -31,8 +43,15 @@ struct FloatRows {
   float scaled(float x, std::int64_t) const { return x; }
   Vector scaled(Vector x, std::int64_t, std::int64_t) const { return x; }
 };
+struct Bfloat16Rows {
+  const Bfloat16* first;
+  std::int64_t stride, count;
+
+  const Bfloat16* row(std::int64_t r) const { return first + r * stride; }
+  float scaled(float x, std::int64_t) const { return x; }
+  Vector scaled(Vector x, std::int64_t, std::int64_t) const { return x; }
+};
 struct Int8Rows {
-  static constexpr bool kInt8 = true;
   const std::int8_t* first;
   const float* scales;
   std::int64_t stride, count;
@@ -76,8 +95,10 @@ struct Head {
   // Rows j and following.
   template <class Rows>
   Rows rows(const Attention& a, Half half, std::int64_t j) const {
-    if constexpr (Rows::kInt8)
+    if constexpr (std::is_same_v<Rows, Int8Rows>)
       return int8_rows(a, half, j);
+    else if constexpr (std::is_same_v<Rows, Bfloat16Rows>)
+      return paged_rows<Rows>(a, a.keys.bfloat16_pages, half, j);
     else
       return float_rows(a, half, j);
   }
@@ -97,8 +118,7 @@ struct Head {
   // The head's sink, a score that reads no value; null: none.
   const float* sink(const Attention& a) const { return a.sinks ? a.sinks + head : nullptr; }
   DistanceRow distances(const Attention& a, std::int64_t i) const {
-    const bool paged = a.keys.pages != nullptr || a.keys.int8_pages != nullptr;
-    const std::int64_t key_begin = paged ? 0 : a.keys.key_begin[sequence];
+    const std::int64_t key_begin = a.keys.page_table != nullptr ? 0 : a.keys.key_begin[sequence];
     const std::int64_t place = a.distance.place ? a.distance.place[first_query + i] : i + Lk - Lq;
     return {a, head, first_query + i, key_begin, place};
   }
@@ -139,9 +159,14 @@ struct Head {
       const float* all = half == Half::keys ? k.key : k.value;
       return {all + (k.key_begin[sequence] + j) * k.stride + key_head * D, k.stride, Lk - j};
     }
+    return paged_rows<FloatRows>(a, k.pages, half, j);
+  }
+  template <class Rows, class Number>
+  Rows paged_rows(const Attention& a, const Number* pages, Half half, std::int64_t j) const {
+    const KeyValueView& k = a.keys;
     const Place at = place(k, j);
     const std::int64_t own = static_cast<int>(half) * key_heads(a) + key_head;
-    return {k.pages + at.page * k.page_stride + (own * k.page_rows + at.row) * D, D, at.count};
+    return {pages + at.page * k.page_stride + (own * k.page_rows + at.row) * D, D, at.count};
   }
   Int8Rows int8_rows(const Attention& a, Half half, std::int64_t j) const {
     const Int8PageLayout layout{key_heads(a), D, a.keys.page_rows};

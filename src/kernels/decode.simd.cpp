@@ -128,28 +128,50 @@ void in_groups(std::int64_t heads, Do do_heads) {
   if (heads - h == 1) do_heads(std::integral_constant<int, 1>{}, h);
 }
 
-// scores [heads of queries][kDecodeKeys]: of keys [begin, end).
+// The group's queries [queries][D] times the scale, rounded to bfloat16.
+void round_queries(const Attention& a, const HeadGroup& group, float* to) {
+  const float* const query = group.query(a, 0).query(a, 0);
+  const std::int64_t numbers = group.queries() * a.head_size;
+  for (std::int64_t i = 0; i < numbers; i += W) {
+    const std::int64_t count = numbers - i < W ? numbers - i : W;
+    store_part(to + i, rounded_to_bfloat16(load_part(query + i, count) * a.scale), count);
+  }
+}
+
+// scores [heads of queries][kDecodeKeys]: of keys [begin, end). The memory after them is for queries.
 template <class Rows>
 void score(const Attention& a, const HeadGroup& group, std::int64_t begin, std::int64_t end, float* scores) {
+  constexpr bool rounds = std::is_same_v<Rows, Bfloat16Rows>;
+  float* const rounded = scores + group.queries() * kDecodeKeys;
+  if (rounds) round_queries(a, group, rounded);
+  const float* const queries = rounds ? rounded : group.query(a, 0).query(a, 0);
+  const float scale = rounds ? 1 : a.scale;
   const auto of_block = [&](const Block<Rows>& block, std::int64_t i, std::int64_t j) {
     in_groups(group.sharing, [&](auto heads, std::int64_t h) {
       h += i * group.sharing;
-      multiply<heads>(block, group.query(a, h).query(a, 0), a.head_size, a.scale,
+      multiply<heads>(block, queries + h * a.head_size, a.head_size, scale,
                       scores + h * kDecodeKeys + j - begin);
     });
   };
   for_blocks<Rows>(a, group, Half::keys, begin, end, of_block);
 }
 
-// Turns `count` scores into weights e^(score - highest); reads and writes whole vectors, with zeros at the
-// end.
+// Turns `count` scores into weights of `highest`, e^(score - highest), or with `powers` (of bfloat16) of
+// WeightUnit, e^score / 2^highest; reads and writes whole vectors, with zeros at the end.
+template <bool powers>
 void weigh(float* scores, std::int64_t count, float* total, float* highest) {
   *highest = highest_score(scores, 0, count);
   const float subtracted = *highest == -INFINITY ? 0 : *highest;  // no key of this piece is seen
+  WeightUnit unit;
+  if constexpr (powers) {
+    unit.raise(*highest);
+    *highest = unit.power;
+  }
   const IntVector lane = lane_numbers();
   LaneSums sum;
   for_vectors(Head::round_up(count), [&](std::int64_t j, std::int64_t, int p) {
-    Vector e = exp(load(scores + j) - subtracted);
+    const Vector score = load(scores + j);
+    Vector e = powers ? rounded_to_bfloat16(unit.weights(score)) : exp(score - subtracted);
     if (j + W > count)
       e = (lane + static_cast<std::int32_t>(j)) < static_cast<std::int32_t>(count) ? e : Vector{};
     sum.part[p] += e;
@@ -217,7 +239,7 @@ void compute_piece(const Attention& a, const HeadGroup& group, std::int64_t begi
     float* const values = sums + h * width;
     Head::cap(a, row, end - begin);
     head.add_terms(a, 0, row, begin, end);
-    weigh(row, end - begin, values + D + kTotal, values + D + kHighest);
+    weigh<std::is_same_v<Rows, Bfloat16Rows>>(row, end - begin, values + D + kTotal, values + D + kHighest);
     std::memset(values, 0, static_cast<std::size_t>(D) * 4);
     if (a.probabilities)
       std::memcpy(a.probabilities[head.sequence] + head.head * head.Lk + begin, row,
@@ -234,7 +256,9 @@ void compute_piece(const Attention& a, const HeadGroup& group, std::int64_t begi
 
 void compute(const Attention& a, const HeadGroup& group, std::int64_t begin, std::int64_t end, float* sums,
              float* scores) {
-  if (a.keys.int8_pages != nullptr)
+  if (a.keys.bfloat16_pages != nullptr)
+    compute_piece<Bfloat16Rows>(a, group, begin, end, sums, scores);
+  else if (a.keys.int8_pages != nullptr)
     compute_piece<Int8Rows>(a, group, begin, end, sums, scores);
   else
     compute_piece<FloatRows>(a, group, begin, end, sums, scores);
@@ -243,7 +267,7 @@ void compute(const Attention& a, const HeadGroup& group, std::int64_t begin, std
 }  // namespace
 
 std::int64_t decode_scratch(const Attention& a) {
-  return a.heads * kDecodeKeys;
+  return a.heads * (kDecodeKeys + a.head_size);
 }
 
 void decode(const Attention& a, const DecodePiece* pieces, std::int64_t count, float* scratch) {
@@ -267,14 +291,18 @@ void join_pieces(const Attention& a, std::int64_t task, const float* sums, std::
     std::memset(head.out(a, 0), 0, static_cast<std::size_t>(D) * 4);
     return;
   }
+  const bool powers = a.keys.bfloat16_pages != nullptr;  // as weigh() does
   const float* const sink = head.sink(a);
-  float highest = sink == nullptr ? -INFINITY : *sink;
+  float highest = sink == nullptr ? -INFINITY : powers ? __builtin_ceilf(*sink * kLog2OfE) : *sink;
   for (std::int64_t p = 0; p < pieces; ++p)
     if (const float own = sums[p * step + D + kHighest]; own > highest) highest = own;
-  const auto factor = [&](std::int64_t p) { return exp(splat(sums[p * step + D + kHighest] - highest))[0]; };
+  const auto factor = [&](std::int64_t p) {
+    const float below = sums[p * step + D + kHighest] - highest;
+    return powers ? power_of_two(below) : exp(splat(below))[0];
+  };
   float total = 0;
   for (std::int64_t p = 0; p < pieces; ++p) total += sums[p * step + D + kTotal] * factor(p);
-  const float inverse = 1 / (total + sink_share(sink, highest));
+  const float inverse = 1 / (total + sink_share(sink, powers ? highest / kLog2OfE : highest));
   float* const out = head.out(a, 0);
   for (std::int64_t d = 0; d < D; d += W) {
     const std::int64_t count = D - d < W ? D - d : W;
@@ -296,7 +324,7 @@ void join_pieces(const Attention& a, std::int64_t task, const float* sums, std::
 
 void decode_head(const Attention& a, const Head& head, float* scratch) {
   const std::int64_t task = head.sequence * a.heads + head.head, width = head.D + kDecodeExtra;
-  float* const sums = scratch + kDecodeKeys;
+  float* const sums = scratch + decode_scratch(a) / a.heads;
   std::int64_t pieces = 0;
   for (std::int64_t begin = head.first_seen(a, 0), end = 0; begin < head.Lk; begin = end, ++pieces) {
     end = decode_end(begin, head.Lk);

@@ -2,6 +2,7 @@
 // Large products are in linear.h.
 #pragma once
 
+#include "kernels/pairs.h"
 #include "kernels/simd.h"
 
 namespace attend::kernels::ATTEND_ISA {
@@ -11,21 +12,22 @@ namespace attend::kernels::ATTEND_ISA {
 // columns counts floats and is a multiple of W.
 constexpr int kTileRows = W == 16 ? 8 : (W == 8 ? 6 : 4);
 
-template <int R, int V, bool accumulate>
-inline void gemm_tile(std::int64_t depth, const float* a, std::int64_t a_row, std::int64_t a_column,
-                      const float* b, std::int64_t b_row, float* c, std::int64_t c_row) {
+// R rows of A times V vectors of B: float32, or pairs of bfloat16 along the depth (pairs.h).
+template <int R, int V, bool accumulate, class T>
+inline void gemm_tile(std::int64_t depth, const T* a, std::int64_t a_row, std::int64_t a_column, const T* b,
+                      std::int64_t b_row, float* c, std::int64_t c_row) {
   Vector sum[R][V];
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) sum[r][v] = accumulate ? load(c + r * c_row + v * W) : Vector{};
   for (std::int64_t k = 0; k < depth; ++k) {
-    Vector right[V];
+    decltype(load(b)) right[V];
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) right[v] = load(b + k * b_row + v * W);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
-      const Vector left = splat(a[r * a_row + k * a_column]);
+      const auto left = splat(a[r * a_row + k * a_column]);
 #pragma GCC unroll 2
       for (int v = 0; v < V; ++v) sum[r][v] = fused(left, right[v], sum[r][v]);
     }
@@ -36,10 +38,9 @@ inline void gemm_tile(std::int64_t depth, const float* a, std::int64_t a_row, st
     for (int v = 0; v < V; ++v) store(c + r * c_row + v * W, sum[r][v]);
 }
 
-template <int R, bool accumulate>
-inline void gemm_rows(std::int64_t columns, std::int64_t depth, const float* a, std::int64_t a_row,
-                      std::int64_t a_column, const float* b, std::int64_t b_row, float* c,
-                      std::int64_t c_row) {
+template <int R, bool accumulate, class T>
+inline void gemm_rows(std::int64_t columns, std::int64_t depth, const T* a, std::int64_t a_row,
+                      std::int64_t a_column, const T* b, std::int64_t b_row, float* c, std::int64_t c_row) {
   std::int64_t j = 0;
   for (; j + 2 * W <= columns; j += 2 * W)
     gemm_tile<R, 2, accumulate>(depth, a, a_row, a_column, b + j, b_row, c + j, c_row);
@@ -47,9 +48,9 @@ inline void gemm_rows(std::int64_t columns, std::int64_t depth, const float* a, 
 }
 
 // The last `rows` rows, at most R.
-template <int R, bool accumulate>
-inline void gemm_last_rows(std::int64_t rows, std::int64_t columns, std::int64_t depth, const float* a,
-                           std::int64_t a_row, std::int64_t a_column, const float* b, std::int64_t b_row,
+template <int R, bool accumulate, class T>
+inline void gemm_last_rows(std::int64_t rows, std::int64_t columns, std::int64_t depth, const T* a,
+                           std::int64_t a_row, std::int64_t a_column, const T* b, std::int64_t b_row,
                            float* c, std::int64_t c_row) {
   if constexpr (R > 0) {
     if (rows < R)

@@ -10,10 +10,15 @@
 
 namespace attend::kernels {
 
+struct Bfloat16 {
+  std::uint16_t bits;  // the upper half of a float32
+};
+
 // Where the keys and values of one attention call are stored.
 //   contiguous: rows of `key` and `value` at key_begin[b] .. key_begin[b] + key_length[b]
 //   paged:      rows of the pages page_table[b][0], page_table[b][1], ...; a page holds `page_rows` keys of
 //               each head, head by head, then the values
+//   in bfloat16: pages of bfloat16; forward only, with Attention::bfloat16
 //   in int8:    the same, in pages as Int8PageLayout says (int8/pages.h); forward only
 // Pages of other layers are between two pages.
 struct KeyValueView {
@@ -22,9 +27,10 @@ struct KeyValueView {
   std::int64_t stride = 0;  // floats from one row to the next
   const std::int64_t* key_begin = nullptr;
   const std::int64_t* key_length = nullptr;
-  const float* pages = nullptr;             // not null: paged
-  const std::int8_t* int8_pages = nullptr;  // not null: in int8
-  const std::int32_t* const* page_table = nullptr;
+  const std::int32_t* const* page_table = nullptr;  // not null: paged, and one of these is not null
+  const float* pages = nullptr;
+  const Bfloat16* bfloat16_pages = nullptr;
+  const std::int8_t* int8_pages = nullptr;
   std::int64_t page_rows = 0;
   std::int64_t page_stride = 0;  // numbers from one page to the next
 };
@@ -69,6 +75,9 @@ struct Attention {
   DistanceScores distance;       // added after scaling
   // Added after the distances, for each query and key: B pointers to [Lq, Lk]; null: nothing.
   const float* const* penalty = nullptr;
+  // Rounds the factors of both products to bfloat16: queries times scale, keys, values, and the weights
+  // before they are divided by their sum, in units of a power of two. Sums are float32. Forward only.
+  bool bfloat16 = false;
   float dropout = 0;       // probability of dropping an attention weight
   std::uint64_t seed = 0;  // for dropout; the same in forward and backward
   float* out = nullptr;    // [Tq, heads * head_size], rows out_stride apart

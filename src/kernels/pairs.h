@@ -23,6 +23,9 @@ inline PairVector load(const Pair* p) {
 inline PairVector splat(Pair x) {
   return x + PairVector{};
 }
+inline Vector splat(int x) {  // else splat(1) could be either
+  return splat(static_cast<float>(x));
+}
 
 // c + a * b, of each lane's two numbers: first the upper ones, then the lower ones, each product fused with
 // its sum, as AVX512_BF16 defines it. Its instructions flush numbers below 2^-126 to zero; the others do not.
@@ -49,6 +52,10 @@ inline UintVector round_to_bfloat16(Vector x) {
 #endif
 }
 
+inline Vector rounded_to_bfloat16(Vector x) {
+  return reinterpret_cast<Vector>(round_to_bfloat16(x) << 16);
+}
+
 // The pairs of `low` and `high`.
 inline PairVector pairs_of(Vector low, Vector high) {
   return round_to_bfloat16(low) | round_to_bfloat16(high) << 16;
@@ -57,15 +64,29 @@ inline Pair pair_of(float low, float high) {
   return pairs_of(splat(low), splat(high))[0];
 }
 
+// The pairs of 2 W neighbours, the first W of them in `first`.
+template <int... lanes>
+inline PairVector pairs_of_neighbours(Vector first, Vector second, std::integer_sequence<int, lanes...>) {
+#ifdef __AVX512BF16__
+  return (PairVector)_mm512_cvtne2ps_pbh((__m512)second, (__m512)first);
+#else
+  const auto a = reinterpret_cast<Vector>(round_to_bfloat16(first)),
+             b = reinterpret_cast<Vector>(round_to_bfloat16(second));
+  return reinterpret_cast<PairVector>(pick<2 * lanes...>(a, b)) |
+         reinterpret_cast<PairVector>(pick<(2 * lanes + 1)...>(a, b)) << 16;
+#endif
+}
+inline PairVector pairs_of_neighbours(Vector first, Vector second) {
+  return pairs_of_neighbours(first, second, std::make_integer_sequence<int, W>{});
+}
+
 // Packs `depth` consecutive numbers into (depth + 1) / 2 pairs; a missing last number is 0.
 inline void pair_neighbours(Pair* to, const float* from, std::int64_t depth) {
   std::int64_t k = 0;
-#ifdef __AVX512BF16__
-  for (; k + 32 <= depth; k += 32) {
-    const auto pairs = (PairVector)_mm512_cvtne2ps_pbh((__m512)load(from + k + 16), (__m512)load(from + k));
+  for (; k + 2 * W <= depth; k += 2 * W) {
+    const PairVector pairs = pairs_of_neighbours(load(from + k), load(from + k + W));
     std::memcpy(to + k / 2, &pairs, sizeof pairs);
   }
-#endif
   for (; k < depth; k += 2) to[k / 2] = pair_of(from[k], k + 1 < depth ? from[k + 1] : 0.0f);
 }
 

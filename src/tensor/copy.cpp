@@ -28,9 +28,7 @@ template <class T>
 T rounded(float x);
 template <>
 BFloat16 rounded(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  if (std::isnan(x)) return {0x7fc0};
-  return {static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
+  return to_bfloat16(x);
 }
 template <>
 Half rounded(float x) {

@@ -87,7 +87,8 @@ std::vector<PieceCase> piece_cases() {
   std::vector<PieceCase> all;
   for (const char* model :
        {"gpt2-generation", "llama", "qwen2-windows", "gemma2", "olmo3", "mistral", "bloom"})
-    for (const CacheFormat cache : {CacheFormat::float32, CacheFormat::int8}) all.push_back({model, cache});
+    for (const CacheFormat cache : {CacheFormat::float32, CacheFormat::bfloat16, CacheFormat::int8})
+      all.push_back({model, cache});
   return all;
 }
 

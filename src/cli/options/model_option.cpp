@@ -66,8 +66,9 @@ void add_model_options(CLI::App& app, ModelPath& model) {
 void add_cache(CLI::App& app, ModelPath& model) {
   app.add_option_function<std::string>(
          "--cache", [&model](const std::string& format) { model.cache = cache_format(format); },
-         "Format of the KV cache: float32, or int8 (a quarter of the memory)")
-      ->check(CLI::IsMember({"float32", "int8"}));
+         "Format of the KV cache: float32; bfloat16 (half the memory, faster on prompts); int8 (a quarter of "
+         "the memory). Default: bfloat16 with --weights bfloat16, int8 or int4, else float32")
+      ->check(CLI::IsMember({"auto", "float32", "bfloat16", "int8"}));
 }
 
 void AdapterOf::add(CLI::App& app) {

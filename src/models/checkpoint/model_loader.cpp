@@ -4,6 +4,7 @@
 #include "models/checkpoint/found_architecture.h"
 #include "models/checkpoint/network_filler.h"
 #include "models/checkpoint/quantized.h"
+#include "models/families/generates.h"
 #include "models/families/head.h"
 #include "tensor/load_device.h"
 
@@ -53,7 +54,7 @@ Fields without_missing_pooler(const Family& family, const Fields& config, const 
 // Fills in the directory's formats if the caller gives none.
 LoadOptions completed(const ModelDirectory& directory, LoadOptions options) {
   if (options.weights == WeightFormat::float32) options.weights = directory.weights();
-  if (options.cache == CacheFormat::float32) options.cache = directory.cache();
+  if (options.cache == CacheFormat::automatic) options.cache = directory.cache();
   if (options.device == nullptr) options.device = ops::find_device(directory.device(), directory.engine());
   // A device multiplies the matrices as they are.
   options.packs = options.packs && !directory.low_memory() && options.device == nullptr;
@@ -153,7 +154,7 @@ class ModelLoader {
   PretrainedModel read_together(std::string& error);
   // The model with these adapters.
   PretrainedModel read(const Fields& given, const std::vector<std::size_t>& numbers);
-  void check_cache(const PretrainedModel& model) const;
+  CacheFormat cache_format(const PretrainedModel& model) const;
   // `together`: why no text can have all adapters, or empty.
   PretrainedModel::Choices choices(const std::string& together);
   PretrainedModel::Choices choices_in_place() const;
@@ -191,9 +192,8 @@ PretrainedModel ModelLoader::read(const Fields& given, const std::vector<std::si
   model.generation_config_ = directory_.generation_config();
   model.source_ = directory_.path().string();
   model.weights_ = options_.weights;
-  model.cache_format_ = options_.cache;
+  model.cache_format_ = cache_format(model);
   model.adapters_ = adapters_;
-  check_cache(model);
   const bool other_head = !named.empty() && named.front() != chosen;
   const bool other_labels = options_.fresh && options_.fresh->labels &&
                             (other_head || differ(given, options_.fresh->labels->names));
@@ -220,11 +220,19 @@ PretrainedModel ModelLoader::read(const Fields& given, const std::vector<std::si
   return model;
 }
 
-void ModelLoader::check_cache(const PretrainedModel& model) const {
+// What the caller wants, checked.
+CacheFormat ModelLoader::cache_format(const PretrainedModel& model) const {
   const Transformer network = model.network();
-  if (options_.cache != CacheFormat::float32 && (!network->decoder || !network->language_model_head))
-    fail("{}: {} has no KV cache that could be {}", model.source(), model.architecture(),
-         name(options_.cache));
+  const bool generates = network->decoder && network->language_model_head;
+  if (options_.cache != CacheFormat::automatic) {
+    if (options_.cache != CacheFormat::float32 && !generates)
+      fail("{}: {} has no KV cache that could be {}", model.source(), model.architecture(),
+           name(options_.cache));
+    return options_.cache;
+  }
+  const bool rounds = attends_in_bfloat16(options_.weights) && options_.device == nullptr;
+  return rounds && generates && !lacks_kv_cache(network->spec()) ? CacheFormat::bfloat16
+                                                                 : CacheFormat::float32;
 }
 
 PretrainedModel ModelLoader::read_together(std::string& error) {

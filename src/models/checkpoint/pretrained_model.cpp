@@ -40,7 +40,7 @@ PretrainedModel::PretrainedModel(const Family& family, Fields config, std::strin
 bool PretrainedModel::serves(const LoadOptions& options) const {
   if (options.purpose != Purpose::inference || !options.packs || options.fresh || !options.factors.empty() ||
       !options.keep.empty() || options.weights != WeightFormat::float32 ||
-      options.cache != CacheFormat::float32)
+      (options.cache != CacheFormat::automatic && options.cache != CacheFormat::float32))
     return false;
   if (options.architecture.empty() || options.architecture == architecture_) return true;
   // A model with a head can serve as the body alone, if its stacks are the same.
@@ -48,6 +48,11 @@ bool PretrainedModel::serves(const LoadOptions& options) const {
   const ModelSpec body = family_->spec(config_, options.architecture), &own = network_->spec();
   return body.encoder.has_value() == own.encoder.has_value() &&
          body.decoder.has_value() == own.decoder.has_value();
+}
+
+bool PretrainedModel::cache_rounds() const {
+  return cache_format_ == CacheFormat::int8 ||
+         (cache_format_ == CacheFormat::bfloat16 && !attends_in_bfloat16(weights_));
 }
 
 PretrainedModel PretrainedModel::fresh(const Fields& config, std::uint64_t seed) {

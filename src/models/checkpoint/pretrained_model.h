@@ -37,7 +37,7 @@ struct LoadOptions {
   std::vector<std::string> keep = {};            // matrices, by checkpoint name, that stay float32 in that
                                                  // case
   bool only_adapter_learns = false;              // for training: then weights may be quantized
-  CacheFormat cache = CacheFormat::float32;      // or the directory's, if it names another
+  CacheFormat cache = CacheFormat::automatic;    // or the directory's, if it names another
   // For inference in float32: matrices are stored only in the kernels' order, and the file is released. If
   // false, they stay in the mapped file as far as it is float32, and are packed when a product needs it. Use
   // false to read the matrices, for gradients of inputs, or to share the file with other processes.
@@ -97,6 +97,8 @@ class PretrainedModel {
   ops::Device* device() const;  // of its parameters; null: the program's memory
   WeightFormat weights() const { return weights_; }
   CacheFormat cache_format() const { return cache_format_; }  // of the texts that it generates
+  // Whether the cache rounds keys and values that a pass without a cache does not round.
+  bool cache_rounds() const;
   // Copies share one network.
   Transformer network() const { return network_; }
 

@@ -13,12 +13,12 @@ AttentionCall make_call(const AttentionSpec& spec, Pass& pass, const AttentionCa
   return call;
 }
 
-// Whether the inputs of these products are rounded to 8 bits. Then the factors of both attention products may
-// also be rounded, if a text is read in one step; stored keys and values have the cache's format.
-bool rounds_inputs(const Linear& linear) {
+// If the inputs of the products before are rounded, the factors of both attention products are, too: to 8
+// bits like them where a text is read in one step, else as an automatic cache stores them.
+Factors factors_after(const Linear& linear, const AttentionSpec& spec) {
   const PackedMatrix* matrix = linear->packed();
-  return matrix != nullptr &&
-         (matrix->format() == WeightFormat::int8 || matrix->format() == WeightFormat::int4);
+  if (matrix == nullptr || !attends_in_bfloat16(matrix->format())) return Factors::float32;
+  return spec.causal || matrix->format() == WeightFormat::bfloat16 ? Factors::bfloat16 : Factors::int8;
 }
 
 // The keys and values of each sequence, with `earlier` ([B] of [M, 2 kw]) before them. Includes only those
@@ -234,7 +234,7 @@ Tensor SelfAttentionImpl::forward(const Tensor& x, const AttentionRows& rows, co
                        packed.narrow(1, w, 2 * kw)},
                       1);
   AttentionCall call = make_call(spec_, pass, capture);
-  call.in_int8 = !spec_.causal && rounds_inputs(query_key_value_);
+  call.factors = factors_after(query_key_value_, spec_);
   call.sinks = sinks_;
   if (rows.distances) call.distance = distances(packed, rows, pass);
   const bool shared = rows.distances && rows.distances->content_bias.defined();

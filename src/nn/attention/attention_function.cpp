@@ -142,8 +142,8 @@ void run_kernel(const kernels::Attention& a, const AttentionLayout& layout, cons
                   });
 }
 
-void run_forward(const kernels::Attention& a, const AttentionLayout& layout, bool in_int8 = false) {
-  if (in_int8) {
+void run_forward(const kernels::Attention& a, const AttentionLayout& layout, Factors factors) {
+  if (factors == Factors::int8) {
     const std::int64_t bytes = kernels::int8_attention_scratch(a);
     return run_kernel(a, layout, all_sequences(layout), a.heads, bytes / 4 + 1,
                       [&](std::int64_t begin, std::int64_t end, float* scratch) {
@@ -188,7 +188,8 @@ Tensor forward_kernel(const Tensor& first, const KeySource& keys, const Attentio
   a.out_stride = w;
   const std::vector<float*> weights = make_weights(layout, call);
   a.probabilities = call.weights ? weights.data() : nullptr;
-  run_forward(a, layout, call.in_int8);
+  a.bfloat16 = call.factors == Factors::bfloat16;
+  run_forward(a, layout, call.factors);
   return out;
 }
 
@@ -260,6 +261,15 @@ bool computes_in_kernels(const Tensor& first, const KeySource& keys, const Sight
          (keys.cache == nullptr && call.scores == nullptr && std::ranges::all_of(sight.own, in_kernels));
 }
 
+Factors factors_of(const AttentionCall& call, const KeySource& keys, const Sight& sight,
+                   bool differentiates) {
+  if (differentiates || call.dropout > 0) return Factors::float32;
+  if (keys.cache != nullptr)
+    return keys.cache->pages().format() == CacheFormat::bfloat16 ? Factors::bfloat16 : Factors::float32;
+  const bool in_int8 = call.factors == Factors::int8;
+  return in_int8 && !sight.own.empty() ? Factors::float32 : call.factors;  // integers have no penalties
+}
+
 }  // namespace
 
 Tensor attention(const Tensor& first, const Offsets& queries, const KeySource& keys, const Sight& sight,
@@ -271,10 +281,10 @@ Tensor attention(const Tensor& first, const Offsets& queries, const KeySource& k
   if (!sight.own.empty())
     layout.own = std::make_shared<const OwnKeyRows>(own_rows(sight.own, keys.offsets, call.distance.segment));
   const bool differentiates = recording() && keys.cache == nullptr;
-  AttentionCall exact = call;
-  exact.in_int8 = call.in_int8 && !differentiates && sight.own.empty() && keys.cache == nullptr;
-  if (!differentiates) return forward_kernel(first, keys, layout, exact);
-  return learned_attention(first, keys.rows, layout, exact);
+  AttentionCall own = call;
+  own.factors = factors_of(call, keys, sight, differentiates);
+  if (!differentiates) return forward_kernel(first, keys, layout, own);
+  return learned_attention(first, keys.rows, layout, own);
 }
 
 }  // namespace attend

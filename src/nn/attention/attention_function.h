@@ -22,6 +22,9 @@ struct DistanceTensors {
   bool by_key = false;      // rows[zero + key]: only the position of the key counts
 };
 
+// bfloat16: kernels::Attention::bfloat16; int8: kernels/int8/attention.h.
+enum class Factors { float32, bfloat16, int8 };
+
 // Parameters of one call, in addition to its tensors.
 struct AttentionCall {
   AttentionSpec spec;
@@ -33,8 +36,9 @@ struct AttentionCall {
   // Not null: receives the parts of the scores.
   std::vector<ScoreTerms>* scores = nullptr;
   Tensor sinks = {};  // [heads], or undefined: none (AttentionSpec::sinks)
-  // Both products as integers (kernels/int8/int8.h), if our kernels compute them and no gradient is needed.
-  bool in_int8 = false;
+  // The numbers that both products multiply, if the kernels compute them, no gradient is needed and keys are
+  // not in a cache (whose format then decides).
+  Factors factors = Factors::float32;
 };
 
 class PagedCache;

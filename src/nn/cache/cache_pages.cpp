@@ -13,10 +13,14 @@ kernels::Int8PageLayout layout_of(const CacheShape& shape) {
   return {shape.heads, shape.head_size, CachePages::kRows};
 }
 
+ScalarType stored_type(const CacheShape& shape) {
+  return shape.format == CacheFormat::bfloat16 ? kBFloat16 : shape.type;
+}
+
 }  // namespace
 
 std::int64_t CacheShape::page_bytes() const {
-  const auto number = static_cast<std::int64_t>(ops::bytes_of(type));
+  const auto number = static_cast<std::int64_t>(ops::bytes_of(stored_type(*this)));
   return layers * (format == CacheFormat::int8 ? layout_of(*this).page_bytes()
                                                : 2 * CachePages::kRows * width() * number);
 }
@@ -25,8 +29,8 @@ CachePages::CachePages(const CacheShape& shape)
     : shape_(shape),
       layout_(layout_of(shape)),
       pages_(in_int8() ? ops::empty({0, shape.layers, layout_.page_bytes()}, kChar)
-                       : ops::empty({0, shape.layers, 2, shape.heads, kRows, shape.head_size}, shape.type,
-                                    shape.device)) {}
+                       : ops::empty({0, shape.layers, 2, shape.heads, kRows, shape.head_size},
+                                    stored_type(shape), shape.device)) {}
 
 void CachePages::grow(std::int64_t count) {
   const std::int64_t have = this->count();
@@ -38,7 +42,7 @@ void CachePages::grow(std::int64_t count) {
 }
 
 void CachePages::copy(std::int64_t from, std::int64_t to, std::int64_t rows) {
-  if (!on_kernels(pages_)) {  // also in int8, where the rows of a page are not contiguous
+  if (!on_kernels(pages_)) {  // also in int8, where the rows of a page are not contiguous, and bfloat16
     pages_[to].copy_(pages_[from]);
     return;
   }
@@ -50,22 +54,34 @@ void CachePages::copy(std::int64_t from, std::int64_t to, std::int64_t rows) {
 }
 
 void CachePages::write(std::int64_t layer, std::int64_t page, std::int64_t slot, const Tensor& key_values) {
-  const std::int64_t size = shape_.head_size, at = page * pages_.stride(0) + layer * pages_.stride(1),
-                     count = key_values.size(0);
-  if (!in_int8() && !on_kernels(pages_)) {
-    const Tensor rows = key_values.reshape({count, 2, shape_.heads, size});
+  const std::int64_t at = page * pages_.stride(0) + layer * pages_.stride(1), count = key_values.size(0);
+  if (in_int8()) {
+    for (std::int64_t row = 0; row < count; ++row)
+      write_int8(pages_.data<std::int8_t>() + at, slot + row,
+                 key_values.const_data<float>() + row * key_values.stride(0));
+  } else if (on_kernels(pages_)) {
+    write_rows(pages_.data<float>() + at, slot, key_values);
+  } else if (in_bfloat16()) {
+    write_rows(pages_.data<ops::BFloat16>() + at, slot, key_values);
+  } else {
+    const Tensor rows = key_values.reshape({count, 2, shape_.heads, shape_.head_size});
     pages_[page][layer].narrow(2, slot, count).copy_(rows.permute({1, 2, 0, 3}));  // [2, heads, count, size]
-    return;
   }
-  for (std::int64_t row = 0; row < count; ++row) {
+}
+
+template <class Number>
+void CachePages::write_rows(Number* page, std::int64_t slot, const Tensor& key_values) const {
+  const std::int64_t size = shape_.head_size;
+  for (std::int64_t row = 0; row < key_values.size(0); ++row) {
     const float* from = key_values.const_data<float>() + row * key_values.stride(0);
-    if (in_int8()) {
-      write_int8(pages_.data<std::int8_t>() + at, slot + row, from);
-      continue;
-    }
-    float* to = pages_.data<float>() + at + (slot + row) * size;
+    Number* to = page + (slot + row) * size;
     for (std::int64_t i = 0; i < 2 * shape_.heads; ++i, from += size, to += kRows * size)
-      std::copy(from, from + size, to);
+      std::transform(from, from + size, to, [](float x) {
+        if constexpr (std::is_same_v<Number, float>)
+          return x;
+        else
+          return ops::to_bfloat16(x);
+      });
   }
 }
 
@@ -82,6 +98,7 @@ std::pair<Tensor, Tensor> CachePages::gather(std::int64_t layer, const std::vect
   const Tensor index = ops::tensor(std::vector<std::int64_t>(pages.begin(), pages.end()));
   Tensor read = pages_.select(1, layer).index_select(0, index);
   if (in_int8()) read = widened(read);
+  if (in_bfloat16()) read = read.to(shape_.type);
   // [pages, 2, heads, kRows, size] -> [2, pages * kRows, width]
   const Tensor rows = read.permute({1, 0, 3, 2, 4}).reshape({2, -1, shape_.width()});
   return {rows[0].narrow(0, 0, length), rows[1].narrow(0, 0, length)};
@@ -101,6 +118,9 @@ void CachePages::describe(std::int64_t layer, kernels::KeyValueView& view) const
   const std::int64_t first = layer * pages_.stride(1);
   if (in_int8())
     view.int8_pages = pages_.const_data<std::int8_t>() + first;
+  else if (in_bfloat16())
+    view.bfloat16_pages =
+        reinterpret_cast<const kernels::Bfloat16*>(pages_.const_data<ops::BFloat16>()) + first;
   else
     view.pages = pages_.const_data<float>() + first;
   view.page_rows = kRows;

@@ -17,7 +17,7 @@ namespace attend {
 // What a cache stores for a token: in each layer a key and a value for each key head.
 struct CacheShape {
   std::int64_t layers = 1, heads = 1, head_size = 1;
-  ScalarType type = kFloat;  // type of what is written; int8: float32
+  ScalarType type = kFloat;  // type of what is written; of bfloat16 and int8: float32
   CacheFormat format = CacheFormat::float32;
   ops::Device* device = nullptr;  // where the pages are
 
@@ -32,6 +32,7 @@ class CachePages {
   explicit CachePages(const CacheShape& shape);
 
   std::int64_t count() const { return pages_.size(0); }
+  CacheFormat format() const { return shape_.format; }
   // Sets the number of pages; the contents stay.
   void grow(std::int64_t count);
   // Copies the first `rows` keys and values of every layer.
@@ -47,14 +48,17 @@ class CachePages {
 
  private:
   bool in_int8() const { return shape_.format == CacheFormat::int8; }
+  bool in_bfloat16() const { return shape_.format == CacheFormat::bfloat16; }
   void write_int8(std::int8_t* page, std::int64_t slot, const float* key_value) const;
+  template <class Number>
+  void write_rows(Number* page, std::int64_t slot, const Tensor& key_values) const;
   Tensor widened(const Tensor& pages) const;
 
   CacheShape shape_;
   kernels::Int8PageLayout layout_;
-  // [pages, layers, 2, heads, kRows, head_size]; int8: [pages, layers, layout_.page_bytes()]. A page's data
-  // of all layers is contiguous, so memory is touched only when a page is used. Attention goes from head to
-  // head, and reads a page from its start to its end.
+  // [pages, layers, 2, heads, kRows, head_size] of float32 or bfloat16; int8: [pages, layers,
+  // layout_.page_bytes()]. A page's data of all layers is contiguous, so memory is touched only when a page
+  // is used. Attention goes from head to head, and reads a page from its start to its end.
   Tensor pages_;
 };
 

@@ -14,6 +14,11 @@ namespace attend {
 
 using kernels::Activation;
 
+// Whether attention also rounds its factors, to bfloat16, between matrices of this format.
+constexpr bool attends_in_bfloat16(WeightFormat format) {
+  return format == WeightFormat::bfloat16 || format == WeightFormat::int8 || format == WeightFormat::int4;
+}
+
 // Owns the only copy of W [out, in] and computes with it.
 class PackedMatrix {
  public:
