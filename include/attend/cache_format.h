@@ -9,7 +9,7 @@ namespace attend {
 inline namespace v1 {
 
 enum class CacheFormat {
-  automatic,  // bfloat16 with weights in bfloat16, int8 or int4, else float32
+  automatic,  // bfloat16 with weights in bfloat16, int8, int4 or blocks, else float32
   float32,
   bfloat16,  // half the memory; attention also rounds queries and weights to bfloat16, which is faster
   int8,      // with a float32 scale per token and head: 68 instead of 256 bytes for a head of 64 numbers

@@ -14,6 +14,7 @@ enum class WeightFormat {
   bfloat16,  //
   int8,      // one scale per output; inputs are also rounded to 8 bits, with a scale per row
   int4,      // 4.5 bits: a step and a start per 32 inputs, which expand to 8-bit integers
+  blocks,    // the integers and scales of a GGUF file as they are; inputs to 8 bits, with a scale per 32
 };
 
 // The name: "float32", "float16", ...

@@ -51,8 +51,8 @@ void add_against(CLI::App& app, Against& against) {
   app.add_option("--against-text", against.text, "Compare with this text");
   app.add_flag("--against-plain", against.plain, "Compare with the model without its adapters");
   app.add_option("--against-weights", against.weights,
-                 "Compare with the model with matrices as float32, float16, bfloat16, int8 or int4")
-      ->check(CLI::IsMember({"float32", "float16", "bfloat16", "int8", "int4"}));
+                 "Compare with the model with matrices as float32, float16, bfloat16, int8, int4 or blocks")
+      ->check(CLI::IsMember({"float32", "float16", "bfloat16", "int8", "int4", "blocks"}));
   app.add_flag("--against-bfloat16", against.bfloat16, "Compare with matrix products in bfloat16");
 }
 

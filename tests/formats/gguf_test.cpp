@@ -92,6 +92,30 @@ TEST(Gguf, HasTheNumbersOfEveryType) {
   EXPECT_ERROR("nothing: expected an array of integers, found none", gguf.integers("nothing"));
 }
 
+// For weights as blocks: a number is scale * integer + start, to the last bit.
+TEST(Gguf, TellsTheScalesOfGroups) {
+  const MappedFile file(data / "blocks.gguf");
+  const Gguf gguf(file.bytes(), "blocks.gguf");
+  int types = 0;
+  for (const auto& [name, tensor] : gguf.tensors()) {
+    const BlockType& type = *tensor.type;
+    if (type.group == 0) continue;
+    ++types;
+    std::vector<float> numbers(tensor.data.size() / type.bytes * type.count);
+    decode_blocks(type, tensor.data, numbers);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const auto [scale, start] =
+          type.scale(tensor.data.data() + i / type.count * type.bytes, i % type.count / type.group);
+      if (!type.has_starts) EXPECT_EQ(start, 0) << name;
+      const float whole = scale == 0 ? 0 : std::nearbyint((numbers[i] - start) / scale);
+      ASSERT_EQ(scale * whole + start, numbers[i]) << name << ", number " << i;
+      ASSERT_GE(whole, type.lowest - (name == "Q8_0" ? 1 : 0)) << name;  // a block of any bytes may have -128
+      ASSERT_LE(whole, type.highest) << name;
+    }
+  }
+  EXPECT_EQ(types, 12);
+}
+
 TEST(Gguf, WidensEveryFloat16) {
   EXPECT_EQ(from_float16(0x3C00), 1.0F);
   EXPECT_EQ(from_float16(0xC000), -2.0F);

@@ -31,6 +31,41 @@ TEST_P(GgufModel, CanBeTrainedAndQuantized) {
   expect_trained_and_quantized(ModelDirectory(path(".gguf").string()));
 }
 
+// Integers and scales of the file are kept; only inputs are rounded.
+TEST_P(GgufModel, KeepsTheFilesBlocks) {
+  ModelPath as_blocks(path(".gguf"));
+  as_blocks.weights = WeightFormat::blocks;
+  const PretrainedModel exact =
+                            PretrainedModel::load(ModelDirectory(path(".gguf").string()), Purpose::training),
+                        model = PretrainedModel::load(ModelDirectory(as_blocks), Purpose::inference);
+  int found = 0;
+  const auto parameters = exact.network()->named_parameters();
+  for (const auto& item : parameters) {
+    const PackedMatrix* const matrix = model.network()->packed(item.key());
+    if (matrix == nullptr || matrix->format() != WeightFormat::blocks) continue;
+    ++found;
+    EXPECT_TRUE(ops::equal(matrix->dequantized(), item.value())) << item.key();
+    const std::int64_t rows = item.value().size(0), first = rows / 3, count = rows - first - 1;
+    ops::manual_seed(1);
+    const Tensor x = ops::randn({3, item.value().size(1)}),
+                 whole = matrix->multiply(x, {}, Activation::none, {}),
+                 wanted = ops::matmul(x, item.value().t());
+    EXPECT_LT((whole - wanted).abs().max().item<double>(), 0.02 * wanted.abs().max().item<double>())
+        << item.key();
+    EXPECT_TRUE(ops::equal(matrix->part(x, first, count), whole.narrow(1, first, count))) << item.key();
+  }
+  const bool is_transposed = std::string_view(GetParam()) == "gpt2";  // but for its token table
+  EXPECT_GE(found, is_transposed ? 1 : 4);
+}
+
+TEST(GgufFile, OtherFilesHaveNoBlocks) {
+  ModelPath path(test_data() / "models" / "llama");
+  path.weights = WeightFormat::blocks;
+  EXPECT_ERROR(
+      "weights as blocks: expected a GGUF file with integers (Q8_0, Q4_0, Q4_K_M, ...), found none; use int8",
+      PretrainedModel::load(ModelDirectory(path), Purpose::inference));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, GgufModel,
                          testing::Values("gpt2", "gptj", "bert", "t5", "llama-3", "gemma3", "gptneox"));
 

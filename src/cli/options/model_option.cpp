@@ -31,7 +31,7 @@ void add_adapters(CLI::App& app, std::vector<AdapterPath>& adapters) {
 void add_weights(CLI::App& app, ModelPath& model, const char* help) {
   app.add_option_function<std::string>(
          "--weights", [&model](const std::string& format) { model.weights = weight_format(format); }, help)
-      ->check(CLI::IsMember({"float32", "float16", "bfloat16", "int8", "int4"}));
+      ->check(CLI::IsMember({"float32", "float16", "bfloat16", "int8", "int4", "blocks"}));
 }
 
 void add_device(CLI::App& app, ModelPath& model) {
@@ -55,7 +55,8 @@ void add_model(CLI::App& app, ModelPath& model) {
 void add_model_options(CLI::App& app, ModelPath& model) {
   add_weights(app, model,
               "Format of the matrices: float32; float16 or bfloat16 (half the memory); int8 (a quarter; "
-              "inputs are rounded to 8 bits too); int4 (a seventh)");
+              "inputs are rounded to 8 bits too); int4 (a seventh); blocks (the integers of a GGUF file as "
+              "they are)");
   app.add_flag(
       "--low-memory", model.low_memory,
       "Keep float32 matrices in the mapped file, which processes share, instead of faster copies in memory");
@@ -67,7 +68,7 @@ void add_cache(CLI::App& app, ModelPath& model) {
   app.add_option_function<std::string>(
          "--cache", [&model](const std::string& format) { model.cache = cache_format(format); },
          "Format of the KV cache: float32; bfloat16 (half the memory, faster on prompts); int8 (a quarter of "
-         "the memory). Default: bfloat16 with --weights bfloat16, int8 or int4, else float32")
+         "the memory). Default: bfloat16 with --weights bfloat16, int8, int4 or blocks, else float32")
       ->check(CLI::IsMember({"auto", "float32", "bfloat16", "int8"}));
 }
 

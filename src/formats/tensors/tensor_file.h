@@ -9,6 +9,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,10 +23,21 @@ std::string_view name(DType type);  // as in the file: "F32", "BF16", "BOOL", ..
 std::size_t size_of(DType type);    // bytes of one element
 bool is_floating(DType type);
 
+// The groups of an encoding in which a number is scale * integer + start, with a scale and a start for `size`
+// numbers of a row.
+struct TensorGroups {
+  std::size_t size = 32;
+  int lowest = 0, highest = 0;  // integers
+  bool has_starts = false;
+  // Writes those of all groups, row by row; `starts` is empty if there are none.
+  std::function<void(std::span<float> scales, std::span<float> starts)> read;
+};
+
 // An encoding that is none of the types above: integers of a few bits, with scales.
 struct TensorCode {
   std::string name;                                 // "Q4_K"
   std::function<void(std::span<float> to)> decode;  // writes all numbers of the tensor
+  std::optional<TensorGroups> groups = {};
 };
 
 // A tensor in memory with another owner: here, a mapped file.

@@ -61,6 +61,7 @@ struct Int8Product {
 };
 
 struct Int4Matrix;
+struct BlockMatrix;
 
 struct Int8Kernels {
   const char* name;
@@ -77,6 +78,10 @@ struct Int8Kernels {
                     std::int64_t begin, std::int64_t end, float* scratch);
   void (*multiply_int4)(const Int4Matrix&, const Int8Product&, std::int64_t row_begin, std::int64_t row_end,
                         std::int64_t panel_begin, std::int64_t panel_end, std::uint8_t* scratch);
+  // The same with blocks of integers (blocks.h).
+  void (*multiply_blocks)(const BlockMatrix&, const Int8Product&, std::int64_t row_begin,
+                          std::int64_t row_end, std::int64_t panel_begin, std::int64_t panel_end,
+                          std::uint8_t* scratch);
   // Writes x [count] as integers, -127 ... 127 to nearest, ties to even; returns their scale, max |x| / 127.
   // If all numbers are below 1e-30 they become zeros; an infinity or a NaN makes the scale NaN.
   float (*quantize)(std::int8_t* to, const float* x, std::int64_t count);

@@ -3,6 +3,7 @@
 #include "kernels/int8/int8.h"
 
 #include "kernels/int8/attention.h"
+#include "kernels/int8/block_products.h"
 #include "kernels/int8/int4_products.h"
 #include "kernels/int8/tile.h"
 
@@ -92,6 +93,7 @@ const Int8Kernels int8_table = {.name = ATTEND_STRING(ATTEND_ISA) + 5,
                                 .multiply = multiply,
                                 .pack_int4 = pack_int4,
                                 .multiply_int4 = multiply_int4,
+                                .multiply_blocks = multiply_blocks,
                                 .quantize = quantize_numbers,
                                 .column = column,
                                 .rotate = rotate_in_place,

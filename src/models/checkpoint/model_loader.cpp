@@ -130,6 +130,7 @@ class ModelLoader {
   }
 
   PretrainedModel load() {
+    check_blocks();
     const bool in_place = options_.purpose == Purpose::training || options_.fresh;
     std::string together = conflict(adapters_);  // the reason why they cannot be used together
     if (in_place && !together.empty()) fail("{}: only one of them can replace the model's", together);
@@ -155,6 +156,7 @@ class ModelLoader {
   // The model with these adapters.
   PretrainedModel read(const Fields& given, const std::vector<std::size_t>& numbers);
   CacheFormat cache_format(const PretrainedModel& model) const;
+  void check_blocks() const;
   // `together`: why no text can have all adapters, or empty.
   PretrainedModel::Choices choices(const std::string& together);
   PretrainedModel::Choices choices_in_place() const;
@@ -170,6 +172,16 @@ class ModelLoader {
   std::vector<std::shared_ptr<Adapter>> adapters_;
   SharedWeights shared_;
 };
+
+// Weights as blocks are those of the file.
+void ModelLoader::check_blocks() const {
+  const auto has_groups = [](const auto& tensor) { return tensor.second.code && tensor.second.code->groups; };
+  if (options_.weights == WeightFormat::blocks && std::ranges::none_of(checkpoint_.tensors(), has_groups))
+    fail(
+        "{}: weights as blocks: expected a GGUF file with integers (Q8_0, Q4_0, Q4_K_M, ...), found none; "
+        "use int8",
+        directory_.path().string());
+}
 
 PretrainedModel ModelLoader::read(const Fields& given, const std::vector<std::size_t>& numbers) {
   std::vector<std::shared_ptr<Adapter>> present;

@@ -115,7 +115,7 @@ std::optional<WeightFormat> NetworkFiller::format_of(const std::string& paramete
 
 void NetworkFiller::read(const std::string& parameter, Tensor& weight) {
   const WeightSource in_checkpoint = model_.checkpoint_source_of(parameter);
-  const std::optional<WeightFormat> format = format_of(parameter);
+  std::optional<WeightFormat> format = format_of(parameter);
   const std::string origin = reader_.origin(model_.source_of(parameter), in_checkpoint);
   const bool shares = !trains() && options_.factors.empty();
   if (shares && shared_.lend(origin, network_, parameter, format.has_value())) {
@@ -128,6 +128,10 @@ void NetworkFiller::read(const std::string& parameter, Tensor& weight) {
     checkpoint_.drop_pages();
   };
   if (stored_ && format == options_.weights) return take(restore(in_checkpoint, weight));
+  if (format == WeightFormat::blocks) {
+    if (const auto matrix = read_blocks(in_checkpoint, weight)) return take(matrix);
+    format = WeightFormat::float32;
+  }
   // One float32 tensor may stay in the mapped file; anything else, and everything in training, is a copy. So
   // is a small one: it would keep a page of the file in memory, and some pages are 2 MiB.
   Tensor loaded = read_tensor(parameter, weight);
@@ -142,6 +146,18 @@ void NetworkFiller::read(const std::string& parameter, Tensor& weight) {
   weight.set_data(loaded.to(kFloat));
   weight.set_needs_gradient(trains() && !in_checkpoint.frozen);
   if (shares) shared_.keep(origin, weight);
+}
+
+// Null: the file stores some of it otherwise.
+std::shared_ptr<const PackedMatrix> NetworkFiller::read_blocks(const WeightSource& source,
+                                                               const Tensor& weight) {
+  std::vector<NumberGroups> parts;
+  for (std::size_t i = 0; i < source.names.size(); ++i) {
+    std::optional<NumberGroups> part = reader_.read_groups(i, source, weight);
+    if (!part) return nullptr;
+    parts.push_back(*std::move(part));
+  }
+  return PackedMatrix::of_groups(parts);
 }
 
 Tensor NetworkFiller::read_tensor(const std::string& parameter, const Tensor& weight) {

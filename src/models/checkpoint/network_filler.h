@@ -51,6 +51,7 @@ class NetworkFiller {
   // All rows of the parameter, in our layout.
   Tensor read_tensor(const std::string& parameter, const Tensor& weight);
   std::shared_ptr<const PackedMatrix> restore(const WeightSource& source, const Tensor& weight);
+  std::shared_ptr<const PackedMatrix> read_blocks(const WeightSource& source, const Tensor& weight);
   void pack(const std::string& parameter, Tensor& weight, const std::shared_ptr<const PackedMatrix>& matrix);
   void draw();
   void warn_of_unknown() const;

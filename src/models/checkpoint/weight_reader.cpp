@@ -61,6 +61,33 @@ Tensor WeightReader::read(std::size_t i, const WeightSource& source, const Tenso
                  source);
 }
 
+std::optional<NumberGroups> WeightReader::read_groups(std::size_t i, const WeightSource& source,
+                                                      const Tensor& weight) {
+  const std::vector<std::string> names = all_names(source.names[i], source);
+  const std::string* const found = find_one(names);
+  const TensorView* const view = found ? checkpoint_.find(*found) : nullptr;
+  const bool by_rows = source.layout == WeightLayout::same || source.layout == WeightLayout::swapped;
+  if (view == nullptr || !view->code || !view->code->groups || view->transposed || !by_rows ||
+      !source.shape.empty())
+    return {};
+  const TensorGroups& groups = *view->code->groups;
+  NumberGroups read{.numbers = this->read(i, source, weight).contiguous(),
+                    .size = static_cast<std::int64_t>(groups.size),
+                    .lowest = groups.lowest,
+                    .highest = groups.highest};
+  const auto each = [&] { return ops::empty({view->shape[0], view->shape[1] / read.size}, kFloat); };
+  read.scales = each();
+  if (groups.has_starts) read.starts = each();
+  const auto all = [](const Tensor& t) {
+    return t.defined() ? std::span<float>(t.data<float>(), static_cast<std::size_t>(t.numel()))
+                       : std::span<float>();
+  };
+  groups.read(all(read.scales), all(read.starts));
+  read.scales = to_ours(read.scales, source).contiguous();
+  if (groups.has_starts) read.starts = to_ours(read.starts, source).contiguous();
+  return read;
+}
+
 Tensor WeightReader::replacement(std::size_t i, const WeightSource& source, const Tensor& weight) const {
   const std::vector<std::string> names = all_names(source.names[i], source);
   const Adapter* const adapter = owner(names);

@@ -30,6 +30,8 @@ class WeightReader {
   // Tensor number i of those that make up `weight`, in our layout. An Error if it is missing, has another
   // shape or holds integers.
   Tensor read(std::size_t i, const WeightSource& source, const Tensor& weight);
+  // The same with the groups of its encoding; none: it has none, or they do not follow the rows of `weight`.
+  std::optional<NumberGroups> read_groups(std::size_t i, const WeightSource& source, const Tensor& weight);
   // The tensor with which an adapter replaces it; undefined: none does.
   Tensor replacement(std::size_t i, const WeightSource& source, const Tensor& weight) const;
   // Whether an adapter has a part of it.

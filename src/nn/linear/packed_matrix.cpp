@@ -113,6 +113,8 @@ std::shared_ptr<const PackedMatrix> PackedMatrix::make(const Tensor& weight, Wei
       return make_bfloat16(weight, after_some);
     case WeightFormat::float32:
       return make_float32(weight, after_some);
+    case WeightFormat::blocks:
+      break;
   }
   fail("unknown format {}", name(format));
 }

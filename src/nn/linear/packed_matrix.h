@@ -16,8 +16,16 @@ using kernels::Activation;
 
 // Whether attention also rounds its factors, to bfloat16, between matrices of this format.
 constexpr bool attends_in_bfloat16(WeightFormat format) {
-  return format == WeightFormat::bfloat16 || format == WeightFormat::int8 || format == WeightFormat::int4;
+  return format != WeightFormat::float32 && format != WeightFormat::float16;
 }
+
+// Some rows of W [out, in] as a file stores them: numbers = scale * integer + start, for `size` (16 or 32)
+// numbers of a row each.
+struct NumberGroups {
+  Tensor numbers;                                    // [out, in]
+  Tensor scales, starts;                             // [out, in / size]; starts may be undefined: 0
+  std::int64_t size = 32, lowest = 0, highest = 15;  // the least and the largest integer
+};
 
 // Owns the only copy of W [out, in] and computes with it.
 class PackedMatrix {
@@ -27,6 +35,8 @@ class PackedMatrix {
   // again.
   static std::shared_ptr<const PackedMatrix> make(const Tensor& weight, WeightFormat format,
                                                   const std::function<void()>& after_some = {});
+  // Of blocks, one part below the other. Null if they are not such numbers, or `in` is no multiple of 32.
+  static std::shared_ptr<const PackedMatrix> of_groups(const std::vector<NumberGroups>& parts);
   // Rows `first` to first + count - 1 of W as a separate matrix that reads the numbers of `whole`.
   static std::shared_ptr<const PackedMatrix> part_of(std::shared_ptr<const PackedMatrix> whole,
                                                      std::int64_t first, std::int64_t count);

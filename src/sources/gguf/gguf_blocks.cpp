@@ -83,14 +83,10 @@ void q5_1(const Byte* b, float* to) {
   }
 }
 
-struct ScaleAndLeast {
-  float scale, min;
-};
-
 // Scale and minimum of group 0 ... 7 of a block, 6 bits each. Those of the first four groups are the low six
 // bits of 4 + 4 bytes. Of the others, the low four bits are in 4 more bytes and the high two bits at the top
 // of the first eight.
-ScaleAndLeast group_of(const Byte* b, const Byte* packed, std::size_t group) {
+ScaleAndStart group_of(const Byte* b, const Byte* packed, std::size_t group) {
   unsigned scale = 0, min = 0;
   if (group < 4) {
     scale = packed[group] & 0x3FU;
@@ -99,42 +95,44 @@ ScaleAndLeast group_of(const Byte* b, const Byte* packed, std::size_t group) {
     scale = low(packed[group + 4]) | (packed[group - 4] >> 2 & 0x30U);
     min = high(packed[group + 4]) | (packed[group] >> 2 & 0x30U);
   }
-  return {half_at(b) * static_cast<float>(scale), half_at(b + 2) * static_cast<float>(min)};
+  return {half_at(b) * static_cast<float>(scale), -(half_at(b + 2) * static_cast<float>(min))};
 }
 
 // scale of scales, scale of minimums, both for 8 groups, then 128 bytes: in each 32 bytes the low halves are
 // one group and the high halves the next
 void q4_k(const Byte* b, float* to) {
   for (std::size_t group = 0; group < 8; ++group) {
-    const auto [scale, min] = group_of(b, b + 4, group);
+    const auto [scale, start] = group_of(b, b + 4, group);
     const Byte* const from = b + 16 + group / 2 * 32;
     for (std::size_t i = 0; i < 32; ++i)
-      to[group * 32 + i] = scale * static_cast<float>(group % 2 == 0 ? low(from[i]) : high(from[i])) - min;
+      to[group * 32 + i] = scale * static_cast<float>(group % 2 == 0 ? low(from[i]) : high(from[i])) + start;
   }
 }
 
 // The same with 32 bytes of fifth bits before: bit g of byte i is that of number i in group g.
 void q5_k(const Byte* b, float* to) {
   for (std::size_t group = 0; group < 8; ++group) {
-    const auto [scale, min] = group_of(b, b + 4, group);
+    const auto [scale, start] = group_of(b, b + 4, group);
     const Byte *const top = b + 16, *const from = b + 48 + group / 2 * 32;
     for (std::size_t i = 0; i < 32; ++i) {
       const unsigned value = (group % 2 == 0 ? low(from[i]) : high(from[i])) | (top[i] >> group & 1U) << 4;
-      to[group * 32 + i] = scale * static_cast<float>(value) - min;
+      to[group * 32 + i] = scale * static_cast<float>(value) + start;
     }
   }
+}
+
+ScaleAndStart q6_k_scale(const Byte* b, std::size_t group) {
+  return {half_at(b + 208) * static_cast<float>(static_cast<std::int8_t>(b[192 + group])), 0};
 }
 
 // 128 bytes of low halves, 64 of the bits above, 16 scales of 8 bits, their scale. In each half of the block,
 // the low halves of 64 bytes are the first 64 numbers, the high halves the next 64.
 void q6_k(const Byte* b, float* to) {
-  const float whole = half_at(b + 208);
   for (std::size_t i = 0; i < large; ++i) {
     const std::size_t half = i / 128, place = i % 128;
     const Byte bits = b[half * 64 + place % 64], top = b[128 + half * 32 + place % 32];
     const unsigned value = (place < 64 ? low(bits) : high(bits)) | (top >> (place / 32 * 2) & 3U) << 4;
-    const float scale = whole * static_cast<float>(static_cast<std::int8_t>(b[192 + i / 16]));
-    to[i] = scale * centred(value, 32);
+    to[i] = q6_k_scale(b, i / 16).scale * centred(value, 32);
   }
 }
 
@@ -144,25 +142,29 @@ unsigned two_bits(const Byte* b, std::size_t i) {
 }
 
 // 16 scales and minimums of 4 bits each, 64 bytes of integers, the scale of scales and that of minimums
+ScaleAndStart q2_k_scale(const Byte* b, std::size_t group) {
+  return {half_at(b + 80) * static_cast<float>(low(b[group])),
+          -(half_at(b + 82) * static_cast<float>(high(b[group])))};
+}
 void q2_k(const Byte* b, float* to) {
-  const float scales = half_at(b + 80), leasts = half_at(b + 82);
   for (std::size_t i = 0; i < large; ++i) {
-    const Byte group = b[i / 16];
-    to[i] = scales * static_cast<float>(low(group)) * static_cast<float>(two_bits(b + 16, i)) -
-            leasts * static_cast<float>(high(group));
+    const auto [scale, start] = q2_k_scale(b, i / 16);
+    to[i] = scale * static_cast<float>(two_bits(b + 16, i)) + start;
   }
 }
 
 // 32 bytes of third bits (bit g of byte i is that of number i of 32), 64 bytes of the two bits below, 16
 // scales of 6 bits in 12 bytes, their scale. A third bit of 0 subtracts 4.
-void q3_k(const Byte* b, float* to) {
+ScaleAndStart q3_k_scale(const Byte* b, std::size_t group) {
   const Byte* const packed = b + 96;
-  const float whole = half_at(b + 108);
+  const unsigned below = group < 8 ? low(packed[group]) : high(packed[group - 8]),
+                 above = packed[8 + group % 4] >> (group / 4 * 2) & 3U;
+  return {half_at(b + 108) * centred(below | above << 4, 32), 0};
+}
+void q3_k(const Byte* b, float* to) {
   for (std::size_t i = 0; i < large; ++i) {
-    const std::size_t group = i / 16;
-    const unsigned below = group < 8 ? low(packed[group]) : high(packed[group - 8]),
-                   above = packed[8 + group % 4] >> (group / 4 * 2) & 3U, third = b[i % 32] >> (i / 32) & 1U;
-    to[i] = whole * centred(below | above << 4, 32) * centred(two_bits(b + 32, i), third == 0 ? 4 : 0);
+    const unsigned third = b[i % 32] >> (i / 32) & 1U;
+    to[i] = q3_k_scale(b, i / 16).scale * centred(two_bits(b + 32, i), third == 0 ? 4 : 0);
   }
 }
 
@@ -182,14 +184,15 @@ void iq4_nl(const Byte* b, float* to) {
 }
 
 // scale of scales, the high two bits of 8 scales, their low four, integers
-void iq4_xs(const Byte* b, float* to) {
-  const float whole = half_at(b);
+ScaleAndStart iq4_xs_scale(const Byte* b, std::size_t group) {
   const unsigned above = b[2] | static_cast<unsigned>(b[3]) << 8;
-  for (std::size_t group = 0; group < 8; ++group) {
-    const Byte pair = b[4 + group / 2];
-    const unsigned scale = (group % 2 == 0 ? low(pair) : high(pair)) | (above >> (2 * group) & 3U) << 4;
-    look_up(b + 8 + 16 * group, uneven, whole * centred(scale, 32), to + 32 * group);
-  }
+  const Byte pair = b[4 + group / 2];
+  const unsigned scale = (group % 2 == 0 ? low(pair) : high(pair)) | (above >> (2 * group) & 3U) << 4;
+  return {half_at(b) * centred(scale, 32), 0};
+}
+void iq4_xs(const Byte* b, float* to) {
+  for (std::size_t group = 0; group < 8; ++group)
+    look_up(b + 8 + 16 * group, uneven, iq4_xs_scale(b, group).scale, to + 32 * group);
 }
 
 // A power of two, then numbers with two bits of exponent and one of mantissa, doubled.
@@ -208,6 +211,31 @@ void each(const std::byte* from, std::size_t blocks, float* to) {
 template <void (*block)(const Byte*, float*), std::size_t bytes, std::size_t count>
 constexpr BlockType coded(std::uint32_t number, std::string_view name) {
   return {number, name, count, bytes, {}, each<block, bytes, count>};
+}
+
+// The scale of a block of one group, without and with a start.
+ScaleAndStart one_scale(const Byte* b, std::size_t) {
+  return {half_at(b), 0};
+}
+ScaleAndStart scale_and_start(const Byte* b, std::size_t) {
+  return {half_at(b), half_at(b + 2)};
+}
+ScaleAndStart scale_of_eight(const Byte* b, std::size_t group) {
+  return group_of(b, b + 4, group);
+}
+
+template <ScaleAndStart (*scale)(const Byte*, std::size_t)>
+ScaleAndStart scale_at(const std::byte* block, std::size_t group) {
+  return scale(reinterpret_cast<const Byte*>(block), group);
+}
+
+// `type` with groups of `size` numbers, and integers `lowest` to `highest`.
+template <ScaleAndStart (*scale)(const Byte*, std::size_t)>
+constexpr BlockType grouped(BlockType type, std::size_t size, int lowest, int highest,
+                            bool has_starts = false) {
+  type.group = size, type.lowest = lowest, type.highest = highest, type.has_starts = has_starts;
+  type.scale = scale_at<scale>;
+  return type;
 }
 
 template <class Number, float (*widen)(Number)>
@@ -234,18 +262,18 @@ constexpr BlockType types[] = {
     {1, "F16", 1, 2, DType::f16, each_plain<std::uint16_t, from_float16>},
     {30, "BF16", 1, 2, DType::bf16, each_plain<std::uint16_t, from_bfloat16>},
     {28, "F64", 1, 8, DType::f64, each_plain<double, from_double>},
-    coded<q8_0, 34, small>(8, "Q8_0"),
-    coded<q4_0, 18, small>(2, "Q4_0"),
-    coded<q4_1, 20, small>(3, "Q4_1"),
-    coded<q5_0, 22, small>(6, "Q5_0"),
-    coded<q5_1, 24, small>(7, "Q5_1"),
-    coded<q4_k, 144, large>(12, "Q4_K"),
-    coded<q5_k, 176, large>(13, "Q5_K"),
-    coded<q6_k, 210, large>(14, "Q6_K"),
-    coded<q2_k, 84, large>(10, "Q2_K"),
-    coded<q3_k, 110, large>(11, "Q3_K"),
-    coded<iq4_nl, 18, small>(20, "IQ4_NL"),
-    coded<iq4_xs, 136, large>(23, "IQ4_XS"),
+    grouped<one_scale>(coded<q8_0, 34, small>(8, "Q8_0"), 32, -127, 127),
+    grouped<one_scale>(coded<q4_0, 18, small>(2, "Q4_0"), 32, -8, 7),
+    grouped<scale_and_start>(coded<q4_1, 20, small>(3, "Q4_1"), 32, 0, 15, true),
+    grouped<one_scale>(coded<q5_0, 22, small>(6, "Q5_0"), 32, -16, 15),
+    grouped<scale_and_start>(coded<q5_1, 24, small>(7, "Q5_1"), 32, 0, 31, true),
+    grouped<scale_of_eight>(coded<q4_k, 144, large>(12, "Q4_K"), 32, 0, 15, true),
+    grouped<scale_of_eight>(coded<q5_k, 176, large>(13, "Q5_K"), 32, 0, 31, true),
+    grouped<q6_k_scale>(coded<q6_k, 210, large>(14, "Q6_K"), 16, -32, 31),
+    grouped<q2_k_scale>(coded<q2_k, 84, large>(10, "Q2_K"), 16, 0, 3, true),
+    grouped<q3_k_scale>(coded<q3_k, 110, large>(11, "Q3_K"), 16, -4, 3),
+    grouped<one_scale>(coded<iq4_nl, 18, small>(20, "IQ4_NL"), 32, -127, 113),
+    grouped<iq4_xs_scale>(coded<iq4_xs, 136, large>(23, "IQ4_XS"), 32, -127, 113),
     coded<mxfp4, 17, small>(39, "MXFP4"),
     coded<iq2_xxs, 66, large>(16, "IQ2_XXS"),
     coded<iq2_xs, 74, large>(17, "IQ2_XS"),

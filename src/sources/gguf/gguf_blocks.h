@@ -13,6 +13,10 @@
 
 namespace attend {
 
+struct ScaleAndStart {
+  float scale, start;
+};
+
 struct BlockType {
   std::uint32_t number = 0;         // in the file
   std::string_view name;            // "Q4_K"
@@ -21,6 +25,11 @@ struct BlockType {
   std::optional<DType> plain = {};  // the type for which the numbers need no decoding
   // Decodes `blocks` blocks to float32.
   void (*decode)(const std::byte* from, std::size_t blocks, float* to) = nullptr;
+  // If a number is scale * integer + start: how many numbers share them, and the integers' range.
+  std::size_t group = 0;  // 0: it is not
+  int lowest = 0, highest = 0;
+  bool has_starts = false;
+  ScaleAndStart (*scale)(const std::byte* block, std::size_t group) = nullptr;
 };
 
 // Null: unknown type.

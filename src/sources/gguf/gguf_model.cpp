@@ -82,6 +82,26 @@ void decode_rows(const GgufTensor& tensor, const RowOrder& order, std::span<floa
   });
 }
 
+// The groups of a tensor, with the rows in the checkpoint's order; none: its type has none.
+std::optional<TensorGroups> groups_of(const GgufTensor& tensor, const RowOrder& order) {
+  const BlockType& type = *tensor.type;
+  if (type.group == 0 || tensor.shape.size() != 2) return {};
+  return TensorGroups{type.group, type.lowest, type.highest, type.has_starts,
+                      [tensor, order](std::span<float> scales, std::span<float> starts) {
+                        const BlockType& type = *tensor.type;
+                        const auto rows = static_cast<std::size_t>(tensor.shape[0]),
+                                   blocks = static_cast<std::size_t>(tensor.shape[1]) / type.count,
+                                   each = type.count / type.group;
+                        for (std::size_t i = 0; i < rows * blocks * each; ++i) {
+                          const std::size_t row = i / (blocks * each), block = i / each % blocks;
+                          const auto [scale, start] = type.scale(
+                              tensor.data.data() + (order(row) * blocks + block) * type.bytes, i % each);
+                          scales[i] = scale;
+                          if (!starts.empty()) starts[i] = start;
+                        }
+                      }};
+}
+
 // `given` comes from a float32: written with as few digits as possible.
 Json shortened(const Json& given) {
   if (!given.is_number_float()) return given;
@@ -213,13 +233,15 @@ GgufCheckpoint::GgufCheckpoint(const GgufParts& files, const fs::path& part) : T
     const GgufName* const known = architecture.find(parts.module);
     const GgufName::Rows rows = known == nullptr ? GgufName::Rows::as_they_lie : known->rows;
     TensorView view = {tensor.type->plain.value_or(DType::f32), tensor.shape, tensor.data};
-    const auto set_code = [&](std::function<void(std::span<float>)> decode) {
+    const auto set_code = [&](std::function<void(std::span<float>)> decode,
+                              std::optional<TensorGroups> groups = {}) {
       view.type = DType::f32;
-      view.code =
-          std::make_shared<const TensorCode>(TensorCode{std::string(tensor.type->name), std::move(decode)});
+      view.code = std::make_shared<const TensorCode>(
+          TensorCode{std::string(tensor.type->name), std::move(decode), std::move(groups)});
     };
     if (!tensor.type->plain)
-      set_code([tensor](std::span<float> to) { decode_blocks(*tensor.type, tensor.data, to); });
+      set_code([tensor](std::span<float> to) { decode_blocks(*tensor.type, tensor.data, to); },
+               groups_of(tensor, {}));
     std::string theirs = name;
     if (known != nullptr) {
       theirs = parts.with_number(known->checkpoint);
@@ -230,7 +252,8 @@ GgufCheckpoint::GgufCheckpoint(const GgufParts& files, const fs::path& part) : T
       view.transposed = true;
     } else if (rows != GgufName::Rows::as_they_lie && rows != GgufName::Rows::transposed) {
       const RowOrder order = row_order(files, name, rows, tensor);
-      set_code([tensor, order](std::span<float> to) { decode_rows(tensor, order, to); });
+      set_code([tensor, order](std::span<float> to) { decode_rows(tensor, order, to); },
+               groups_of(tensor, order));
     } else if (architecture.norm_offset != 0 && name.ends_with("norm.weight")) {
       set_code([tensor, offset = architecture.norm_offset](std::span<float> to) {
         decode_blocks(*tensor.type, tensor.data, to);

@@ -13,6 +13,7 @@ struct RowOrder {
   std::size_t heads = 1, size = 1;
 
   std::size_t operator()(std::size_t row) const {
+    if (rows == GgufName::Rows::as_they_lie) return row;
     if (rows == GgufName::Rows::by_head) {  // [heads, 3, size] in the checkpoint, [3, heads, size] here
       const std::size_t head = row / (3 * size), part = row / size % 3;
       return (part * heads + head) * size + row % size;

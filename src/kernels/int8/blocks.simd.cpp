@@ -1,0 +1,216 @@
+#include "kernels/int8/block_products.h"
+#include "kernels/int8/tile.h"
+
+namespace attend::kernels::ATTEND_ISA {
+namespace {
+
+constexpr int kRows = W == 16 ? 8 : 2;  // of a tile
+constexpr std::int64_t kPanelFour = kInt8Panel * 4;
+
+// sum + the products of four bytes in each lane: integers n, and signed numbers of a row. Where the
+// instruction multiplies unsigned by signed bytes, n is the unsigned one.
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+constexpr bool kUnsigned = true;
+inline IntVector add_numbers(IntVector sum, IntVector n, const Left& x) {
+  return dot_products(sum, n, x.bytes);
+}
+#else
+constexpr bool kUnsigned = false;
+inline IntVector add_numbers(IntVector sum, IntVector n, const Left& x) {
+  return add_products(sum, x, n);
+}
+#endif
+
+// W numbers of float16, without infinities, as float32.
+inline Vector load_scales(const std::uint8_t* p) {
+#if defined(__AVX512F__)
+  return (Vector)_mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256((const __m256i*)p));
+#else
+  std::uint16_t halves[W];
+  std::memcpy(halves, p, sizeof halves);
+  const IntVector bits = load_wide(halves), sign = (bits & 0x8000) << 16;
+  return reinterpret_cast<Vector>((bits & 0x7fff) << 13 | sign) * 0x1p112f;
+#endif
+}
+
+// Some rows of the left factor by groups.
+struct BlockRows {
+  const std::int8_t* bytes;  // `stride` apart
+  std::int64_t stride, groups;
+  const float* steps;          // [rows][groups]
+  const float* sums;           // [rows][groups]: of the numbers themselves, step * sum of q
+  const std::int32_t* halves;  // [rows][groups][2]: sums of q
+};
+
+// What a tile needs to know of a matrix at compile time.
+template <bool bits4, bool starts, bool halves>
+struct Layout {
+  static constexpr bool k4 = bits4, kStarts = starts;
+  static constexpr int kHalves = halves ? 2 : 1;
+  static constexpr std::int64_t kStartsAt = kHalves * 2 * kInt8Panel,
+                                kNumbersAt = kStartsAt * (starts ? 2 : 1),
+                                kBytes = kNumbersAt + kBlockGroup * kInt8Panel / (bits4 ? 2 : 1);
+};
+
+// Integers of the p-th vector of columns, of the k-th four of a group.
+template <class L>
+inline IntVector numbers(const std::uint8_t* from, int k, int p, bool flips) {
+  if constexpr (L::k4) {
+    const IntVector both = load_ints(from + k / 2 * kPanelFour + p * W * 4);
+    return (k % 2 == 0 ? both : reinterpret_cast<IntVector>(reinterpret_cast<UintVector>(both) >> 4)) &
+           0x0f0f0f0f;
+  }
+  const IntVector n = load_ints(from + k * kPanelFour + p * W * 4);
+  return flips ? n ^ static_cast<std::int32_t>(0x80808080u) : n;
+}
+
+// y of R rows from row r0 of the block, and of one panel: sums [R][16] without unit and bias. Few rows have
+// two sums of each group, so that they do not wait for each other.
+template <int R, class L>
+void sum_groups(const BlockMatrix& b, const BlockRows& x, std::int64_t r0, std::int64_t panel, float* to) {
+  Vector sum[R][kPerPanel];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int p = 0; p < kPerPanel; ++p) sum[r][p] = Vector{};
+  const bool flips = !kUnsigned && b.zero == 128;
+  const std::int32_t zero = flips ? 0 : b.zero;
+  const std::uint8_t* group = b.group(panel, 0);
+  for (std::int64_t g = 0; g < x.groups; ++g, group += L::kBytes) {
+#pragma GCC unroll 8
+    for (std::int64_t byte = 0; byte < L::kBytes; byte += 64)
+      __builtin_prefetch(group + 4 * L::kBytes + byte, 0, 2);
+#pragma GCC unroll 2
+    for (int h = 0; h < L::kHalves; ++h) {
+      IntVector whole[R][kPerPanel];
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) {
+        const std::int32_t* const own = x.halves + ((r0 + r) * x.groups + g) * 2;
+        const std::int32_t of_row = L::kHalves == 2 ? own[h] : own[0] + own[1];
+#pragma GCC unroll 4
+        for (int p = 0; p < kPerPanel; ++p) whole[r][p] = -zero * of_row - IntVector{};
+      }
+#pragma GCC unroll 8
+      for (int k = h * 8 / L::kHalves; k < (h + 1) * 8 / L::kHalves; ++k) {
+        IntVector n[kPerPanel];
+#pragma GCC unroll 4
+        for (int p = 0; p < kPerPanel; ++p) n[p] = numbers<L>(group + L::kNumbersAt, k, p, flips);
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r) {
+          std::int32_t four;
+          std::memcpy(&four, x.bytes + (r0 + r) * x.stride + g * kBlockGroup + k * 4, 4);
+          const Left left(four);
+#pragma GCC unroll 4
+          for (int p = 0; p < kPerPanel; ++p) whole[r][p] = add_numbers(whole[r][p], n[p], left);
+        }
+      }
+#pragma GCC unroll 4
+      for (int p = 0; p < kPerPanel; ++p) {
+        const Vector scale = load_scales(group + (h * kInt8Panel + p * W) * 2);
+#pragma GCC unroll 8
+        for (int r = 0; r < R; ++r)
+          sum[r][p] = fused(__builtin_convertvector(whole[r][p], Vector),
+                            scale * x.steps[(r0 + r) * x.groups + g], sum[r][p]);
+      }
+    }
+    if constexpr (L::kStarts)
+#pragma GCC unroll 4
+      for (int p = 0; p < kPerPanel; ++p)
+#pragma GCC unroll 2
+        for (int h = 0; h < L::kHalves; ++h) {
+          const Vector start = load_scales(group + L::kStartsAt + (h * kInt8Panel + p * W) * 2);
+#pragma GCC unroll 8
+          for (int r = 0; r < R; ++r) {
+            const std::int64_t at = (r0 + r) * x.groups + g;
+            const float own =
+                L::kHalves == 2 ? x.steps[at] * static_cast<float>(x.halves[at * 2 + h]) : x.sums[at];
+            sum[r][p] = fused(start, splat(own), sum[r][p]);
+          }
+        }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int p = 0; p < kPerPanel; ++p) store(to + r * kInt8Panel + p * W, sum[r][p]);
+}
+
+Vector activate_fitted(Activation activation, Vector x) {
+  if (activation == Activation::none) return x;
+  if (activation == Activation::gelu) return fitted_gelu(x);
+  if (activation == Activation::gelu_tanh) return fitted_gelu_tanh(x);
+  return activate(activation, x);
+}
+
+// Turns sums [rows][16] of a panel into y.
+void finish_sums(const BlockMatrix& b, const Int8Product& m, const float* sums, std::int64_t i,
+                 std::int64_t rows, std::int64_t panel) {
+  for (std::int64_t c = 0; c < kInt8Panel; c += W) {
+    const std::int64_t j = panel * kInt8Panel + c, lanes = m.columns - j < W ? m.columns - j : W;
+    if (lanes <= 0) return;
+    const Vector unit = load(b.units + j), bias = m.bias ? load_part(m.bias + j, lanes) : Vector{};
+    for (std::int64_t r = 0; r < rows; ++r) {
+      Vector y = activate_fitted(m.activation, load(sums + r * kInt8Panel + c) * unit + bias);
+      if (m.residual) y += load_part(m.residual + (i + r) * m.residual_row + j, lanes);
+      store_part(m.y + (i + r) * m.y_row + j, y, lanes);
+    }
+  }
+}
+
+// The last `rows` rows, at most R.
+template <int R, class L>
+void last_rows(const BlockMatrix& b, const BlockRows& x, std::int64_t rows, std::int64_t r,
+               std::int64_t panel, float* to) {
+  if constexpr (R > 0) {
+    if (rows < R) return last_rows<R - 1, L>(b, x, rows, r, panel, to);
+    sum_groups<R, L>(b, x, r, panel, to);
+  }
+}
+
+template <class L>
+void multiply_rows(const BlockMatrix& b, const Int8Product& m, const BlockRows& x, std::int64_t i,
+                   std::int64_t rows, std::int64_t panel_begin, std::int64_t panel_end) {
+  alignas(64) float sums[kInt8Rows * kInt8Panel];
+  for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
+    std::int64_t r = 0;
+    for (; r + kRows <= rows; r += kRows) sum_groups<kRows, L>(b, x, r, panel, sums + r * kInt8Panel);
+    last_rows<kRows - 1, L>(b, x, rows - r, r, panel, sums + r * kInt8Panel);
+    finish_sums(b, m, sums, i, rows, panel);
+  }
+}
+
+}  // namespace
+
+void multiply_blocks(const BlockMatrix& b, const Int8Product& m, std::int64_t row_begin, std::int64_t row_end,
+                     std::int64_t panel_begin, std::int64_t panel_end, std::uint8_t* scratch) {
+  const std::int64_t groups = b.group_count(), stride = int8_stride(b.depth);
+  auto* const steps = reinterpret_cast<float*>(scratch + kInt8Rows * stride);
+  float* const sums = steps + kInt8Rows * groups;
+  auto* const halves = reinterpret_cast<std::int32_t*>(sums + kInt8Rows * groups);
+  for (std::int64_t i = row_begin; i < row_end; i += kInt8Rows) {
+    const std::int64_t rows = row_end - i < kInt8Rows ? row_end - i : kInt8Rows;
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t g = 0; g < groups; ++g) {
+        std::uint8_t* const to = scratch + r * stride + g * kBlockGroup;
+        const std::int64_t at = r * groups + g;
+        steps[at] = quantize(to, m.x + (i + r) * m.x_row + g * kBlockGroup, kBlockGroup, kBlockGroup, 0);
+        for (const int h : {0, 1}) {
+          std::int32_t sum = 0;
+          for (int k = 0; k < 16; ++k) sum += static_cast<std::int8_t>(to[h * 16 + k]);
+          halves[at * 2 + h] = sum;
+        }
+        sums[at] = steps[at] * static_cast<float>(halves[at * 2] + halves[at * 2 + 1]);
+      }
+    const BlockRows x{reinterpret_cast<const std::int8_t*>(scratch), stride, groups, steps, sums, halves};
+    const auto run = [&](auto layout) {
+      multiply_rows<decltype(layout)>(b, m, x, i, rows, panel_begin, panel_end);
+    };
+    if (b.in_4_bits)
+      b.has_halves ? (b.has_starts ? run(Layout<true, true, true>{}) : run(Layout<true, false, true>{}))
+                   : (b.has_starts ? run(Layout<true, true, false>{}) : run(Layout<true, false, false>{}));
+    else
+      b.has_halves ? (b.has_starts ? run(Layout<false, true, true>{}) : run(Layout<false, false, true>{}))
+                   : (b.has_starts ? run(Layout<false, true, false>{}) : run(Layout<false, false, false>{}));
+  }
+}
+
+}  // namespace attend::kernels::ATTEND_ISA

@@ -1,0 +1,138 @@
+#include "kernels/int8/blocks.h"
+#include "nn/linear/packed_parts.h"
+
+#include <atomic>
+
+namespace attend {
+namespace {
+
+using kernels::BlockMatrix;
+
+// The rows of one tensor of the file: all have the same kind of groups.
+class BlockRows {
+ public:
+  explicit BlockRows(const NumberGroups& given)
+      : units_(ops::zeros({kernels::int8_panels(given.numbers.size(0)) * kernels::kInt8Panel}, kFloat)) {
+    matrix_.depth = given.numbers.size(1), matrix_.columns = given.numbers.size(0);
+    matrix_.in_4_bits = given.highest - given.lowest <= 15;
+    matrix_.has_starts = given.starts.defined();
+    matrix_.has_halves = given.size == 16;
+    matrix_.zero = given.lowest < -64 ? 128 : static_cast<std::int32_t>(-given.lowest);
+    groups_ = ops::zeros(
+        {kernels::int8_panels(matrix_.columns) * matrix_.group_count() * matrix_.group_bytes()}, kByte);
+    matrix_.units = units_.data<float>();
+    matrix_.groups = groups_.data<std::uint8_t>();
+  }
+
+  // False if the numbers are not integers times scales.
+  bool pack(const NumberGroups& given) const {
+    const float *const numbers = given.numbers.const_data<float>(),
+                       *const scales = given.scales.const_data<float>(),
+                       *const starts = matrix_.has_starts ? given.starts.const_data<float>() : nullptr;
+    const std::int64_t depth = matrix_.depth, groups = given.scales.size(1);
+    std::atomic<bool> fits = true;
+    parallel_ranges(matrix_.columns, 16 * depth, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t n = begin; n < end && fits; ++n)
+        if (!kernels::pack_blocks(matrix_, n, numbers + n * depth, scales + n * groups,
+                                  starts ? starts + n * groups : nullptr))
+          fits = false;
+    });
+    return fits;
+  }
+
+  // Columns `first` to first + count - 1, and up to 15 before them so that a panel begins.
+  BlockMatrix columns(std::int64_t first, std::int64_t count) const {
+    const std::int64_t panel = first / kernels::kInt8Panel, begin = panel * kernels::kInt8Panel;
+    BlockMatrix some = matrix_;
+    some.columns = first - begin + count;
+    some.units += begin;
+    some.groups = matrix_.group(panel, 0);
+    return some;
+  }
+  const BlockMatrix& matrix() const { return matrix_; }
+  std::int64_t bytes() const { return static_cast<std::int64_t>(units_.bytes() + groups_.bytes()); }
+
+ private:
+  Tensor units_, groups_;
+  BlockMatrix matrix_;
+};
+
+class BlockWeights : public PackedMatrix {
+ public:
+  BlockWeights(std::vector<BlockRows> parts, std::int64_t out, std::int64_t in)
+      : PackedMatrix(out, in), parts_(std::move(parts)) {}
+
+  Tensor multiply(const Tensor& x, const Tensor& bias, Activation activation,
+                  const Tensor& residual) const override {
+    return product(x, 0, out_, bias, activation, residual);
+  }
+  Tensor part(const Tensor& x, std::int64_t first, std::int64_t count) const override {
+    return product(x, first, count, {}, Activation::none, {});
+  }
+  Tensor rows(const Tensor& ids) const override {
+    return rows_by(ids, in_, [&](std::int64_t n, float* to) {
+      for (const BlockRows& part : parts_) {
+        if (n < part.matrix().columns) return kernels::block_column(part.matrix(), n, to);
+        n -= part.matrix().columns;
+      }
+    });
+  }
+  std::int64_t bytes() const override {
+    std::int64_t all = 0;
+    for (const BlockRows& part : parts_) all += part.bytes();
+    return all;
+  }
+  WeightFormat format() const override { return WeightFormat::blocks; }
+  std::map<std::string, Tensor> stored() const override { fail("weights as blocks cannot be stored"); }
+
+ private:
+  Tensor product(const Tensor& given, std::int64_t first, std::int64_t count, const Tensor& bias,
+                 Activation activation, const Tensor& given_residual) const {
+    const Tensor x = checked(given),
+                 residual = given_residual.defined() ? given_residual.contiguous() : Tensor(),
+                 y = ops::empty({x.size(0), count}, kFloat);
+    std::int64_t own = 0;  // the first row of the part
+    for (const BlockRows& part : parts_) {
+      const std::int64_t begin = std::max(first, own),
+                         end = std::min(first + count, own + part.matrix().columns);
+      if (begin < end) {
+        const std::int64_t before = (begin - own) % kernels::kInt8Panel;
+        const Tensor to = before == 0 ? y.narrow(1, begin - first, end - begin)
+                                      : ops::empty({x.size(0), before + end - begin}, kFloat);
+        multiply_part(part.columns(begin - own, end - begin), x, to,
+                      bias.defined() ? bias.narrow(0, begin - first, end - begin) : bias, activation,
+                      residual.defined() ? residual.narrow(1, begin - first, end - begin) : residual);
+        if (before > 0) y.narrow(1, begin - first, end - begin).copy_(to.narrow(1, before, end - begin));
+      }
+      own += part.matrix().columns;
+    }
+    return y;
+  }
+
+  // bias and residual only for a part that begins with a panel
+  void multiply_part(const BlockMatrix& matrix, const Tensor& x, const Tensor& y, const Tensor& bias,
+                     Activation activation, const Tensor& residual) const {
+    kernels::Int8Product m = int8_product(x, y, bias, activation, residual);
+    m.y_row = y.stride(0);
+    run_in_pieces(m.rows, in_, m.columns, kernels::int8_panels(m.columns), kernels::block_scratch(in_),
+                  [&](auto... range) { kernels::int8_kernels().multiply_blocks(matrix, m, range...); });
+  }
+
+  std::vector<BlockRows> parts_;  // their rows, one part after another
+};
+
+}  // namespace
+
+std::shared_ptr<const PackedMatrix> PackedMatrix::of_groups(const std::vector<NumberGroups>& parts) {
+  std::vector<BlockRows> packed;
+  std::int64_t out = 0;
+  for (const NumberGroups& part : parts) {
+    if (part.numbers.size(1) % kernels::kBlockGroup != 0) return nullptr;
+    packed.emplace_back(part);
+    if (!packed.back().pack(part)) return nullptr;
+    out += part.numbers.size(0);
+  }
+  return std::make_shared<BlockWeights>(std::move(packed), out, parts.front().numbers.size(1));
+}
+
+}  // namespace attend
