@@ -30,7 +30,8 @@ SHAPES = {
                          num_attention_heads=32, num_key_value_heads=8, rope_theta=500000.0),
 }  # fmt: skip
 LONG = 8192  # tokens of a prompt that takes minutes: one round, and no warm-up of the peers
-BITS = {"q8_0": "int8", "q4_0": "int4", "q4_k_m": "int4"}  # of attend, for the file's type
+# Attend's weights for the file's type: its own integers and scales, and rounded again.
+ATTEND = {"q8_0": ["blocks", "int8"], "q4_0": ["blocks", "int4"], "q4_k_m": ["blocks", "int8"]}
 ONNX_BITS = {"q8_0": "int8", "q4_0": "int4"}  # blocks of 32 as in the file; the mix of 4 and 8 bits is not Q4_K_M
 
 
@@ -89,8 +90,8 @@ def seconds(case: Case, generate, counts: list[int]) -> list[float]:
     return [timed(lambda count=count: generate(count)) for count in counts]
 
 
-def attend_seconds(case: Case, file: str, new_tokens: int, args) -> float:
-    command = [args.attend, "bench", file, "--work", "generate", "--weights", BITS[case.type], "--cache", args.cache,
+def attend_seconds(case: Case, file: str, weights: str, new_tokens: int, args) -> float:
+    command = [args.attend, "bench", file, "--work", "generate", "--weights", weights, "--cache", args.cache,
                "--threads", str(args.threads), "--json", "--lengths", ",".join([str(case.prompt)] * case.texts),
                "--new-tokens", str(new_tokens), "--rounds", "1" if case.prompt >= LONG else "2"]  # fmt: skip
     reply = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -199,8 +200,8 @@ PACKAGES = {"llama.cpp": "llama_cpp", "OpenVINO": "openvino_genai", "ONNX Runtim
 
 def measure(peer: str, case: Case, file: str, counts: list[int], args) -> list[float] | None:
     """Seconds for each count of new tokens, in a process of its own; None if the peer cannot read the file."""
-    if peer == "attend":
-        return [attend_seconds(case, file, count, args) for count in counts]
+    if peer.startswith("attend "):
+        return [attend_seconds(case, file, peer.removeprefix("attend "), count, args) for count in counts]
     command = [sys.executable, __file__, *sys.argv[1:], "--worker", peer, "--file", file,
                "--work", json.dumps([case.__dict__, counts])]  # fmt: skip
     reply = subprocess.run(command, capture_output=True, text=True)
@@ -216,7 +217,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--case", default="", help="only the cases whose name holds this")
-    parser.add_argument("--cache", default="float32", help="of attend's keys and values; llama.cpp's are float16")
+    parser.add_argument("--cache", default="auto", help="of attend's keys and values; llama.cpp's are float16")
     parser.add_argument("--prompt", type=int, default=512)
     parser.add_argument("--new-tokens", type=int, default=128)
     parser.add_argument("--peers", default=",".join(WORKERS))
@@ -230,7 +231,7 @@ def main() -> None:
         return
     import torch
 
-    peers = ["attend"]
+    peers = []
     for peer in filter(None, args.peers.split(",")):
         if importlib.util.find_spec(PACKAGES[peer]):
             peers.append(peer)
@@ -239,11 +240,12 @@ def main() -> None:
     torch.set_num_threads(args.threads)
     print(f"roof: {reading():.1f} GB/s on {args.threads} threads\n")
     print("| case | program | prompt, tokens/s | new tokens/s | bytes of weights read, GB/s |\n|---|---|---:|---:|---:|")
-    for case in (Case(m, t, n, args.prompt, args.new_tokens) for m in SHAPES for t in BITS for n in (1, 8)):
+    for case in (Case(m, t, n, args.prompt, args.new_tokens) for m in SHAPES for t in ATTEND for n in (1, 8)):
         if args.case not in case.name:
             continue
+        own = [f"attend {weights}" for weights in ATTEND[case.type]]
         file, counts = make_file(case, args), [1, 1 + case.new_tokens]
-        found: dict[str, list[list[float]]] = {peer: [] for peer in peers}
+        found: dict[str, list[list[float]]] = {peer: [] for peer in own + peers}
         for _ in range(args.rounds):
             for peer in list(found):
                 taken = measure(peer, case, file, counts, args)

@@ -97,6 +97,11 @@ std::int64_t max_positions(const EmbeddingSpec& spec) {
   return std::numeric_limits<std::int64_t>::max();
 }
 
+bool EmbeddingsImpl::has_position_table() const {
+  return std::holds_alternative<LearnedPositions>(spec_.positions) ||
+         std::holds_alternative<SinusoidalPositions>(spec_.positions);
+}
+
 std::int64_t EmbeddingsImpl::first_position() const {
   const auto [offset, skipped] = numbering(spec_.positions);
   return skipped < 0 ? 0 : offset;  // RoBERTa uses positions directly as rows of its table
@@ -212,7 +217,7 @@ std::vector<EmbeddingsImpl::Summand> EmbeddingsImpl::summands(const TokenBatch& 
   }
   if (tasks.defined())
     all.push_back({"task", kind_rows("tasks", tasks, batch.tasks, batch, "task_type_ids: task", pass)});
-  if (positions.defined()) {
+  if (has_position_table()) {
     const Tensor wanted = rows_of(batch), table = position_table(x);
     const auto [offset, skipped] = numbering(spec_.positions);
     all.push_back({"position", rows("positions", table, wanted, skipped >= 0 ? offset - 1 : -1, pass)});

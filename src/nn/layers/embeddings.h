@@ -75,6 +75,8 @@ class EmbeddingsImpl : public Module {
   // [T, width], before anything is added.
   Tensor token_vectors(const Tensor& ids, const Pass& pass);
   Tensor prompted_vectors(const TokenBatch& batch, const Pass& pass);
+  // Without reading `positions`, which another thread may replace by a longer table.
+  bool has_position_table() const;
   Tensor rows_of(const TokenBatch& batch);  // the row of `positions` for each token: [T]
   // Extends a table of sines to include these rows, if it may grow. An Error if rows are still missing.
   void reach(const Tensor& rows, const char* what);
