@@ -43,13 +43,15 @@ PairVector pairs_of_row(const Bfloat16* row, std::int64_t count) {
   return pairs;
 }
 
-// The pairs of `count` numbers of two rows; the upper one may be null: zeros.
+// The pairs of `count` numbers of two rows; null: zeros.
 PairVector pairs_of_rows(const float* low, const float* high, std::int64_t count) {
-  return pairs_of(load_part(low, count), high ? load_part(high, count) : Vector{});
+  return pairs_of(low ? load_part(low, count) : Vector{}, high ? load_part(high, count) : Vector{});
 }
 PairVector pairs_of_rows(const Bfloat16* low, const Bfloat16* high, std::int64_t count) {
-  const auto upper = [&](const Bfloat16* p) { return reinterpret_cast<PairVector>(load_part(p, count)); };
-  return upper(low) >> 16 | (high ? upper(high) : PairVector{});
+  const auto upper = [&](const Bfloat16* p) {
+    return p ? reinterpret_cast<PairVector>(load_part(p, count)) : PairVector{};
+  };
+  return upper(low) >> 16 | upper(high);
 }
 
 // C [rows, columns] (+)= A [rows, depth] * B, of `depth` pairs. B: the panel of column 0 and those after it,
@@ -99,6 +101,8 @@ class Bfloat16Head {
   }
 
  private:
+  // Keys before the first that a query sees may be in pages that were given back, which hold anything.
+  bool holds(std::int64_t j) const { return j >= head_.first_seen(a_, 0) && j < head_.Lk; }
   auto row(Half half, std::int64_t j) const { return head_.rows<Rows>(a_, half, j).first; }
 
   // Panels [depth_][kColumns] of keys.
@@ -108,9 +112,8 @@ class Bfloat16Head {
       for (std::int64_t p = 0; p < depth_; p += W) {
         for (std::int64_t r = 0; r < W; ++r) {
           const std::int64_t rest = head_.D - 2 * p;
-          const PairVector pairs = j + r < head_.Lk && rest > 0
-                                       ? pairs_of_row(row(Half::keys, j + r) + 2 * p, rest)
-                                       : PairVector{};
+          const PairVector pairs =
+              holds(j + r) && rest > 0 ? pairs_of_row(row(Half::keys, j + r) + 2 * p, rest) : PairVector{};
           std::memcpy(tile + r * W, &pairs, sizeof pairs);
         }
         Pair* const to = packed_keys_ + (j / kColumns * depth_ + p) * kColumns + j % kColumns;
@@ -121,13 +124,13 @@ class Bfloat16Head {
   // Panels [keys_ / 2][kColumns] of the numbers of a value.
   void pack_values() {
     for (std::int64_t j = 0; j < keys_; j += 2) {
-      const auto low = j < head_.Lk ? row(Half::values, j) : nullptr;
-      const auto high = j + 1 < head_.Lk ? row(Half::values, j + 1) : nullptr;
+      const auto low = holds(j) ? row(Half::values, j) : nullptr;
+      const auto high = holds(j + 1) ? row(Half::values, j + 1) : nullptr;
       for (std::int64_t d = 0; d < whole(head_.D, kColumns); d += W) {
         const std::int64_t rest = head_.D - d;
-        const PairVector pairs = low && rest > 0
-                                     ? pairs_of_rows(low + d, high ? high + d : nullptr, rest < W ? rest : W)
-                                     : PairVector{};
+        const PairVector pairs =
+            rest > 0 ? pairs_of_rows(low ? low + d : nullptr, high ? high + d : nullptr, rest < W ? rest : W)
+                     : PairVector{};
         Pair* const to = packed_values_ + (d / kColumns * keys_ + j) / 2 * kColumns + d % kColumns;
         std::memcpy(to, &pairs, sizeof pairs);
       }

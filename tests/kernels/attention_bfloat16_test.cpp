@@ -157,6 +157,20 @@ TEST_P(Bfloat16AttentionTest, GivesTheDefinition) {
   }
 }
 
+// Pages that have left the window may hold anything.
+TEST_P(Bfloat16AttentionTest, DoesNotTouchKeysBeforeTheWindow) {
+  for (const std::int64_t queries : {1, 5, 40}) {
+    Computed run({.queries = queries, .length = 700, .size = 20, .window = 67});
+    run.attend(*kernels_, /*paged=*/true);
+    const std::vector<float> wanted = run.out;
+    const std::int64_t first = 700 - queries + 1 - 67, page = 2 * Computed::kRows * 2 * 20;
+    for (std::int64_t p = 0; p < first / Computed::kRows; ++p)
+      std::fill_n(run.pages.begin() + run.table[p] * page, page, Bfloat16{0x7fc0});
+    run.attend(*kernels_, /*paged=*/true);
+    EXPECT_EQ(run.out, wanted) << queries;
+  }
+}
+
 // Large scores, whose differences still fit float32, in every order: later pieces raise the unit.
 TEST_P(Bfloat16AttentionTest, LargeScores) {
   for (const float slope : {0.2f, -0.2f}) {
