@@ -6,6 +6,7 @@
 #include "models/derived/gguf_export.h"
 #include "models/golden.h"
 #include "temporary_directory.h"
+#include "tensor_checks.h"
 #include "test_data.h"
 
 #include <gtest/gtest.h>

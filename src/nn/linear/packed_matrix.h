@@ -23,7 +23,7 @@ constexpr bool attends_in_bfloat16(WeightFormat format) {
 // numbers of a row each.
 struct NumberGroups {
   Tensor numbers;                                    // [out, in]
-  Tensor scales, starts;                             // [out, in / size]; starts may be undefined: 0
+  Tensor scales = {}, starts = {};                   // [out, in / size]; starts may be undefined: 0
   std::int64_t size = 32, lowest = 0, highest = 15;  // the least and the largest integer
 };
 
