@@ -35,22 +35,17 @@ inline Vector load_part(const Bfloat16* p, std::int64_t count) {
 
 // Keys or values of one head with a constant stride: `count` rows, up to the end of the page. A row is
 // first[row * stride ...] times the scale that `scaled` applies.
-struct FloatRows {
-  const float* first;
+template <class Number>
+struct PlainRows {
+  const Number* first;
   std::int64_t stride, count;
 
-  const float* row(std::int64_t r) const { return first + r * stride; }
+  const Number* row(std::int64_t r) const { return first + r * stride; }
   float scaled(float x, std::int64_t) const { return x; }
   Vector scaled(Vector x, std::int64_t, std::int64_t) const { return x; }
 };
-struct Bfloat16Rows {
-  const Bfloat16* first;
-  std::int64_t stride, count;
-
-  const Bfloat16* row(std::int64_t r) const { return first + r * stride; }
-  float scaled(float x, std::int64_t) const { return x; }
-  Vector scaled(Vector x, std::int64_t, std::int64_t) const { return x; }
-};
+using FloatRows = PlainRows<float>;
+using Bfloat16Rows = PlainRows<Bfloat16>;
 struct Int8Rows {
   const std::int8_t* first;
   const float* scales;

@@ -76,7 +76,8 @@ struct Attention {
   // Added after the distances, for each query and key: B pointers to [Lq, Lk]; null: nothing.
   const float* const* penalty = nullptr;
   // Rounds the factors of both products to bfloat16: queries times scale, keys, values, and the weights
-  // before they are divided by their sum, in units of a power of two. Sums are float32. Forward only.
+  // before they are divided by their sum, in units of a power of two. Sums are float32.
+  // Forward only. A query alone reads keys and values as they are stored.
   bool bfloat16 = false;
   float dropout = 0;       // probability of dropping an attention weight
   std::uint64_t seed = 0;  // for dropout; the same in forward and backward

@@ -1,4 +1,5 @@
 // Copies and conversions.
+#include "base/half_precision.h"
 #include "tensor/device.h"
 #include "tensor/tape.h"
 #include "tensor/walk.h"
@@ -11,36 +12,21 @@ namespace attend::ops {
 namespace {
 
 float widen(BFloat16 x) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
+  return from_bfloat16(x.bits);
 }
 float widen(Half x) {
-  const std::uint32_t sign = (x.bits & 0x8000u) << 16, exponent = (x.bits >> 10) & 0x1f,
-                      part = x.bits & 0x3ff;
-  if (exponent == 0) {  // a small number: part * 2^-24
-    const float size = static_cast<float>(part) * 0x1p-24f;
-    return sign != 0 ? -size : size;
-  }
-  if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000u | (part << 13));
-  return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (part << 13));
+  return from_float16(x.bits);
 }
 
 template <class T>
 T rounded(float x);
 template <>
 BFloat16 rounded(float x) {
-  return to_bfloat16(x);
+  return {to_bfloat16(x)};
 }
 template <>
 Half rounded(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000);
-  const float size = std::fabs(x);
-  if (std::isnan(x)) return {static_cast<std::uint16_t>(sign | 0x7e00)};
-  if (size >= 65520) return {static_cast<std::uint16_t>(sign | 0x7c00)};
-  if (size < 0x1p-14f)  // a multiple of 2^-24; nearbyint rounds to even
-    return {static_cast<std::uint16_t>(sign | static_cast<std::uint16_t>(std::nearbyint(size * 0x1p24f)))};
-  const std::uint32_t whole = (bits & 0x7fffffff) - (112u << 23);
-  return {static_cast<std::uint16_t>(sign | ((whole + 0xfff + ((whole >> 13) & 1)) >> 13))};
+  return {to_float16(x)};
 }
 
 template <class To, class From>

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -38,12 +37,6 @@ struct Half {
 struct BFloat16 {
   std::uint16_t bits = 0;
 };
-// To nearest, ties to even.
-inline BFloat16 to_bfloat16(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  if (x != x) return {0x7fc0};
-  return {static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
-}
 
 template <class T>
 constexpr ScalarType scalar_type_of() {

@@ -1,3 +1,4 @@
+#include "base/half_precision.h"
 #include "kernels/kernels_test.h"
 
 #include <fmt/format.h>
@@ -8,15 +9,10 @@ namespace {
 class Bfloat16AttentionTest : public KernelsTest {};
 
 Bfloat16 rounded(float x) {
-  std::uint32_t bits;
-  std::memcpy(&bits, &x, sizeof bits);
-  return {static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
+  return {to_bfloat16(x)};
 }
 double number(Bfloat16 x) {
-  const std::uint32_t bits = static_cast<std::uint32_t>(x.bits) << 16;
-  float result;
-  std::memcpy(&result, &bits, sizeof result);
-  return result;
+  return from_bfloat16(x.bits);
 }
 
 // One sequence: `queries` are the last of `length` positions.

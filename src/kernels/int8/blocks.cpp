@@ -1,27 +1,13 @@
 #include "kernels/int8/blocks.h"
 
+#include "base/half_precision.h"
+
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
 namespace attend::kernels {
 namespace {
-
-// x, of at most 2^15, as float16, to nearest; far below 2^-24 it is 0.
-std::uint16_t to_float16(float x) {
-  const float size = std::fabs(x);
-  const int sign = std::signbit(x) ? 0x8000 : 0;
-  if (size < 0x1p-14f)
-    return static_cast<std::uint16_t>(sign | static_cast<int>(std::nearbyint(size * 0x1p24f)));
-  const auto bits = std::bit_cast<std::uint32_t>(size) - (112u << 23);
-  return static_cast<std::uint16_t>(static_cast<std::uint32_t>(sign) |
-                                    (bits + 0xfff + (bits >> 13 & 1)) >> 13);
-}
-float from_float16(std::uint16_t half) {
-  const std::uint32_t bits = (half & 0x8000u) << 16 | (half & 0x7fffu) << 13;
-  return std::bit_cast<float>(bits) * 0x1p112f;
-}
 
 std::uint8_t& number_at(const BlockMatrix& m, std::uint8_t* group, std::int64_t lane, std::int64_t k) {
   const std::int64_t four = m.in_4_bits ? k / 8 : k / 4;

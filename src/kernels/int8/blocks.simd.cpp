@@ -64,8 +64,7 @@ inline IntVector numbers(const std::uint8_t* from, int k, int p, bool flips) {
   return flips ? n ^ static_cast<std::int32_t>(0x80808080u) : n;
 }
 
-// y of R rows from row r0 of the block, and of one panel: sums [R][16] without unit and bias. Few rows have
-// two sums of each group, so that they do not wait for each other.
+// y of R rows from row r0 of the block, and of one panel: sums [R][16] without unit and bias.
 template <int R, class L>
 void sum_groups(const BlockMatrix& b, const BlockRows& x, std::int64_t r0, std::int64_t panel, float* to) {
   Vector sum[R][kPerPanel];
@@ -134,22 +133,16 @@ void sum_groups(const BlockMatrix& b, const BlockRows& x, std::int64_t r0, std::
     for (int p = 0; p < kPerPanel; ++p) store(to + r * kInt8Panel + p * W, sum[r][p]);
 }
 
-Vector activate_fitted(Activation activation, Vector x) {
-  if (activation == Activation::none) return x;
-  if (activation == Activation::gelu) return fitted_gelu(x);
-  if (activation == Activation::gelu_tanh) return fitted_gelu_tanh(x);
-  return activate(activation, x);
-}
-
 // Turns sums [rows][16] of a panel into y.
+template <class Function>
 void finish_sums(const BlockMatrix& b, const Int8Product& m, const float* sums, std::int64_t i,
-                 std::int64_t rows, std::int64_t panel) {
+                 std::int64_t rows, std::int64_t panel, Function function) {
   for (std::int64_t c = 0; c < kInt8Panel; c += W) {
     const std::int64_t j = panel * kInt8Panel + c, lanes = m.columns - j < W ? m.columns - j : W;
     if (lanes <= 0) return;
     const Vector unit = load(b.units + j), bias = m.bias ? load_part(m.bias + j, lanes) : Vector{};
     for (std::int64_t r = 0; r < rows; ++r) {
-      Vector y = activate_fitted(m.activation, load(sums + r * kInt8Panel + c) * unit + bias);
+      Vector y = function(load(sums + r * kInt8Panel + c) * unit + bias);
       if (m.residual) y += load_part(m.residual + (i + r) * m.residual_row + j, lanes);
       store_part(m.y + (i + r) * m.y_row + j, y, lanes);
     }
@@ -174,7 +167,7 @@ void multiply_rows(const BlockMatrix& b, const Int8Product& m, const BlockRows& 
     std::int64_t r = 0;
     for (; r + kRows <= rows; r += kRows) sum_groups<kRows, L>(b, x, r, panel, sums + r * kInt8Panel);
     last_rows<kRows - 1, L>(b, x, rows - r, r, panel, sums + r * kInt8Panel);
-    finish_sums(b, m, sums, i, rows, panel);
+    with_activation(m.activation, [&](auto function) { finish_sums(b, m, sums, i, rows, panel, function); });
   }
 }
 

@@ -246,18 +246,23 @@ void finish_by(const Int8Product& m, const Factors& f, const Sums& sums, Functio
     }
   }
 }
+// Calls finish(function) with the activation after a product of integers.
+template <class Finish>
+void with_activation(Activation activation, Finish finish) {
+  switch (activation) {
+    case Activation::none:
+      return finish([](Vector x) { return x; });
+    case Activation::gelu:
+      return finish([](Vector x) { return fitted_gelu(x); });
+    case Activation::gelu_tanh:
+      return finish([](Vector x) { return fitted_gelu_tanh(x); });
+    default:
+      return finish([&](Vector x) { return activate(activation, x); });
+  }
+}
 // A call, because otherwise every shape of tile would contain every activation.
 __attribute__((noinline)) inline void finish(const Int8Product& m, const Factors& f, const Sums& sums) {
-  switch (m.activation) {
-    case Activation::none:
-      return finish_by(m, f, sums, [](Vector x) { return x; });
-    case Activation::gelu:
-      return finish_by(m, f, sums, [](Vector x) { return fitted_gelu(x); });
-    case Activation::gelu_tanh:
-      return finish_by(m, f, sums, [](Vector x) { return fitted_gelu_tanh(x); });
-    default:
-      return finish_by(m, f, sums, [&](Vector x) { return activate(m.activation, x); });
-  }
+  with_activation(m.activation, [&](auto function) { finish_by(m, f, sums, function); });
 }
 
 // R rows, from row r0 of the block, by V panels. Each element has U sums, over every U-th four of the depth,

@@ -1,5 +1,6 @@
 #include "nn/cache/cache_pages.h"
 
+#include "base/half_precision.h"
 #include "kernels/int8/int8.h"
 #include "tensor/parallel.h"
 
@@ -80,7 +81,7 @@ void CachePages::write_rows(Number* page, std::int64_t slot, const Tensor& key_v
         if constexpr (std::is_same_v<Number, float>)
           return x;
         else
-          return ops::to_bfloat16(x);
+          return ops::BFloat16{to_bfloat16(x)};
       });
   }
 }

@@ -9,9 +9,9 @@ namespace {
 using kernels::BlockMatrix;
 
 // The rows of one tensor of the file: all have the same kind of groups.
-class BlockRows {
+class BlockPart {
  public:
-  explicit BlockRows(const NumberGroups& given)
+  explicit BlockPart(const NumberGroups& given)
       : units_(ops::zeros({kernels::int8_panels(given.numbers.size(0)) * kernels::kInt8Panel}, kFloat)) {
     matrix_.depth = given.numbers.size(1), matrix_.columns = given.numbers.size(0);
     matrix_.in_4_bits = given.highest - given.lowest <= 15;
@@ -59,7 +59,7 @@ class BlockRows {
 
 class BlockWeights : public PackedMatrix {
  public:
-  BlockWeights(std::vector<BlockRows> parts, std::int64_t out, std::int64_t in)
+  BlockWeights(std::vector<BlockPart> parts, std::int64_t out, std::int64_t in)
       : PackedMatrix(out, in), parts_(std::move(parts)) {}
 
   Tensor multiply(const Tensor& x, const Tensor& bias, Activation activation,
@@ -71,7 +71,7 @@ class BlockWeights : public PackedMatrix {
   }
   Tensor rows(const Tensor& ids) const override {
     return rows_by(ids, in_, [&](std::int64_t n, float* to) {
-      for (const BlockRows& part : parts_) {
+      for (const BlockPart& part : parts_) {
         if (n < part.matrix().columns) return kernels::block_column(part.matrix(), n, to);
         n -= part.matrix().columns;
       }
@@ -79,7 +79,7 @@ class BlockWeights : public PackedMatrix {
   }
   std::int64_t bytes() const override {
     std::int64_t all = 0;
-    for (const BlockRows& part : parts_) all += part.bytes();
+    for (const BlockPart& part : parts_) all += part.bytes();
     return all;
   }
   WeightFormat format() const override { return WeightFormat::blocks; }
@@ -92,7 +92,7 @@ class BlockWeights : public PackedMatrix {
                  residual = given_residual.defined() ? given_residual.contiguous() : Tensor(),
                  y = ops::empty({x.size(0), count}, kFloat);
     std::int64_t own = 0;  // the first row of the part
-    for (const BlockRows& part : parts_) {
+    for (const BlockPart& part : parts_) {
       const std::int64_t begin = std::max(first, own),
                          end = std::min(first + count, own + part.matrix().columns);
       if (begin < end) {
@@ -118,13 +118,13 @@ class BlockWeights : public PackedMatrix {
                   [&](auto... range) { kernels::int8_kernels().multiply_blocks(matrix, m, range...); });
   }
 
-  std::vector<BlockRows> parts_;  // their rows, one part after another
+  std::vector<BlockPart> parts_;  // their rows, one part after another
 };
 
 }  // namespace
 
 std::shared_ptr<const PackedMatrix> PackedMatrix::of_groups(const std::vector<NumberGroups>& parts) {
-  std::vector<BlockRows> packed;
+  std::vector<BlockPart> packed;
   std::int64_t out = 0;
   for (const NumberGroups& part : parts) {
     if (part.numbers.size(1) % kernels::kBlockGroup != 0) return nullptr;

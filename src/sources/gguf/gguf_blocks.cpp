@@ -250,9 +250,6 @@ void each_plain(const std::byte* from, std::size_t count, float* to) {
 float as_it_is(float number) {
   return number;
 }
-float from_bfloat16(std::uint16_t bits) {
-  return std::bit_cast<float>(std::uint32_t{bits} << 16);
-}
 float from_double(double number) {
   return static_cast<float>(number);
 }
@@ -285,15 +282,6 @@ constexpr BlockType types[] = {
 };
 
 }  // namespace
-
-float from_float16(std::uint16_t bits) {
-  const std::uint32_t sign = (bits & 0x8000U) << 16, magnitude = bits & 0x7FFFU;
-  constexpr std::uint32_t infinity = 0x7C00, min_normal = 0x400;
-  if (magnitude >= infinity) return std::bit_cast<float>(sign | 0x7F800000U | (magnitude & 0x3FFU) << 13);
-  if (magnitude >= min_normal) return std::bit_cast<float>(sign | ((magnitude << 13) + (112U << 23)));
-  const float tiny = static_cast<float>(magnitude) * 0x1p-24F;  // a subnormal number, exactly
-  return sign == 0 ? tiny : -tiny;
-}
 
 const BlockType* find_block_type(std::uint32_t number) {
   const auto found = std::ranges::find(types, number, &BlockType::number);

@@ -2,6 +2,7 @@
 // Python package gguf (quants.py) define them.
 #pragma once
 
+#include "base/half_precision.h"
 #include "formats/tensors/tensor_file.h"
 
 #include <cstddef>
@@ -38,8 +39,5 @@ std::string block_type_names();  // of all types, for errors
 
 // Decodes all blocks, on all cores; `to` has as many numbers as they hold.
 void decode_blocks(const BlockType& type, std::span<const std::byte> from, std::span<float> to);
-
-// The float32 of the same value.
-float from_float16(std::uint16_t bits);
 
 }  // namespace attend

@@ -3,6 +3,7 @@
 #include "sources/gguf/gguf_encode.h"
 
 #include "base/error.h"
+#include "base/half_precision.h"
 #include "base/parallel.h"
 #include "sources/gguf/gguf_encode_k.h"
 
@@ -79,21 +80,6 @@ constexpr Encoder encoders[] = {{"F32", 0, encode_f32},   {"F16", 1, encode_f16}
                                 {"Q6_K", 14, encode_q6_k}};
 
 }  // namespace
-
-std::uint16_t to_float16(float number) {
-  const auto bits = std::bit_cast<std::uint32_t>(number);
-  const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000U);
-  const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
-  constexpr std::uint32_t infinity = 0x7F800000, min_normal = 0x38800000, overflows = 0x477FF000;
-  if (magnitude > infinity) return sign | 0x7E00U;
-  if (magnitude >= overflows) return sign | 0x7C00U;
-  if (magnitude < min_normal) {  // a multiple of 2^-24
-    const float scaled = std::nearbyint(std::abs(number) * 0x1p24F);
-    return static_cast<std::uint16_t>(sign | static_cast<std::uint16_t>(scaled));
-  }
-  const std::uint32_t rounded = magnitude + 0xFFFU + (magnitude >> 13 & 1U);  // ties to even
-  return static_cast<std::uint16_t>(sign | ((rounded - (112U << 23)) >> 13));
-}
 
 void put_float16(float number, std::byte* to) {
   const std::uint16_t bits = to_float16(number);

@@ -17,8 +17,7 @@ const BlockType* find_encoded_type(std::string_view name);
 // An Error unless the numbers fill whole blocks.
 std::vector<std::byte> encode_blocks(const BlockType& type, std::span<const float> from);
 
-// The nearest float16; infinite beyond its range.
-std::uint16_t to_float16(float number);
+// As to_float16 (base/half_precision.h).
 void put_float16(float number, std::byte* to);
 
 }  // namespace attend
