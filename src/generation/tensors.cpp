@@ -207,8 +207,8 @@ std::map<std::string, Tensor> run_generate(const PretrainedModel& model, const T
   if (config.output_scores) outputs["transition_scores"] = transitions;
   if ((config.output_attentions || config.output_hidden_states) && given.adapters.defined())
     fail("adapters: expected no output_attentions or output_hidden_states with adapters of single requests");
-  if ((config.output_attentions || config.output_hidden_states) && model.cache_rounds())
-    fail("output_attentions, output_hidden_states: expected the cache format auto or float32, found {}",
+  if ((config.output_attentions || config.output_hidden_states) && model.cache_differs())
+    fail("output_attentions, output_hidden_states: expected the cache format auto, found {}",
          name(model.cache_format()));
   if (config.output_attentions || config.output_hidden_states)
     put_states(outputs, model, given, texts,

@@ -46,7 +46,7 @@ struct WeightUnit {
     power = __builtin_ceilf(score * kLog2OfE);
     return power_of_two(before - power);
   }
-  // The weights of W scores: 2^y to 3e-6, which is far below bfloat16's 2e-3; 0 below 2^-126. NaN stays NaN.
+  // The weights of W scores: 2^y to 3e-6, which is far below bfloat16's 2^-8; 0 below 2^-126. NaN stays NaN.
   Vector weights(Vector scores) const {
     const float subtracted = highest == -INFINITY ? 0 : highest;
     const Vector y = fused(scores - subtracted, splat(kLog2OfE), splat(rest()));

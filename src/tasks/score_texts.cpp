@@ -106,7 +106,7 @@ Tensor cached_rows(const PretrainedModel& model, const std::vector<const ScoredP
 // The hidden states that predict the pieces' tokens, one piece after another: [n, d].
 Tensor predicting_rows(const PretrainedModel& model, const std::vector<const ScoredPiece*>& pieces,
                        std::optional<std::int64_t> adapter, Pass& pass) {
-  if (model.cache_rounds()) return cached_rows(model, pieces, adapter);
+  if (model.cache_differs()) return cached_rows(model, pieces, adapter);
   Transformer network = model.network();
   std::vector<Ids> sources, read;  // nothing is predicted from the last token
   for (const ScoredPiece* piece : pieces) {

@@ -221,7 +221,12 @@ TEST(CacheFormat, FollowsTheWeights) {
     EXPECT_EQ(cache_of("llama", weights, CacheFormat::automatic).cache_format(), CacheFormat::bfloat16);
   for (const WeightFormat weights : {WeightFormat::float32, WeightFormat::float16})
     EXPECT_EQ(cache_of("llama", weights, CacheFormat::automatic).cache_format(), CacheFormat::float32);
-  EXPECT_EQ(cache_of("llama", WeightFormat::int8, CacheFormat::float32).cache_format(), CacheFormat::float32);
+  const PretrainedModel exact = cache_of("llama", WeightFormat::int8, CacheFormat::float32);
+  EXPECT_EQ(exact.cache_format(), CacheFormat::float32);
+  EXPECT_TRUE(exact.cache_differs());  // so that texts are scored by way of the cache
+  EXPECT_TRUE(cache_of("llama", WeightFormat::float32, CacheFormat::bfloat16).cache_differs());
+  EXPECT_FALSE(cache_of("llama", WeightFormat::float32, CacheFormat::float32).cache_differs());
+  EXPECT_FALSE(cache_of("llama", WeightFormat::int8, CacheFormat::automatic).cache_differs());
   EXPECT_EQ(cache_of("bert-model", WeightFormat::int8, CacheFormat::automatic).cache_format(),
             CacheFormat::float32);
 

@@ -155,7 +155,7 @@ class ModelLoader {
   PretrainedModel read_together(std::string& error);
   // The model with these adapters.
   PretrainedModel read(const Fields& given, const std::vector<std::size_t>& numbers);
-  CacheFormat cache_format(const PretrainedModel& model) const;
+  void choose_cache(PretrainedModel& model) const;
   void check_blocks() const;
   // `together`: why no text can have all adapters, or empty.
   PretrainedModel::Choices choices(const std::string& together);
@@ -204,8 +204,8 @@ PretrainedModel ModelLoader::read(const Fields& given, const std::vector<std::si
   model.generation_config_ = directory_.generation_config();
   model.source_ = directory_.path().string();
   model.weights_ = options_.weights;
-  model.cache_format_ = cache_format(model);
   model.adapters_ = adapters_;
+  choose_cache(model);
   const bool other_head = !named.empty() && named.front() != chosen;
   const bool other_labels = options_.fresh && options_.fresh->labels &&
                             (other_head || differ(given, options_.fresh->labels->names));
@@ -232,19 +232,17 @@ PretrainedModel ModelLoader::read(const Fields& given, const std::vector<std::si
   return model;
 }
 
-// What the caller wants, checked.
-CacheFormat ModelLoader::cache_format(const PretrainedModel& model) const {
+void ModelLoader::choose_cache(PretrainedModel& model) const {
   const Transformer network = model.network();
-  const bool generates = network->decoder && network->language_model_head;
-  if (options_.cache != CacheFormat::automatic) {
-    if (options_.cache != CacheFormat::float32 && !generates)
-      fail("{}: {} has no KV cache that could be {}", model.source(), model.architecture(),
-           name(options_.cache));
-    return options_.cache;
-  }
-  const bool rounds = attends_in_bfloat16(options_.weights) && options_.device == nullptr;
-  return rounds && generates && !lacks_kv_cache(network->spec()) ? CacheFormat::bfloat16
-                                                                 : CacheFormat::float32;
+  const bool generates = network->decoder && network->language_model_head,
+             rounds = attends_in_bfloat16(options_.weights) && options_.device == nullptr;
+  const CacheFormat automatic =
+      rounds && generates && !lacks_kv_cache(network->spec()) ? CacheFormat::bfloat16 : CacheFormat::float32;
+  model.cache_format_ = options_.cache == CacheFormat::automatic ? automatic : options_.cache;
+  model.cache_differs_ = model.cache_format_ != automatic;
+  if (model.cache_format_ != CacheFormat::float32 && !generates)
+    fail("{}: {} has no KV cache that could be {}", model.source(), model.architecture(),
+         name(model.cache_format_));
 }
 
 PretrainedModel ModelLoader::read_together(std::string& error) {

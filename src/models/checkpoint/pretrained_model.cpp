@@ -50,11 +50,6 @@ bool PretrainedModel::serves(const LoadOptions& options) const {
          body.decoder.has_value() == own.decoder.has_value();
 }
 
-bool PretrainedModel::cache_rounds() const {
-  return cache_format_ == CacheFormat::int8 ||
-         (cache_format_ == CacheFormat::bfloat16 && !attends_in_bfloat16(weights_));
-}
-
 PretrainedModel PretrainedModel::fresh(const Fields& config, std::uint64_t seed) {
   const Family& family = find_family(config);
   const std::vector<std::string> named = config.texts({"architectures"});

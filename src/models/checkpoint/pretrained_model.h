@@ -97,8 +97,9 @@ class PretrainedModel {
   ops::Device* device() const;  // of its parameters; null: the program's memory
   WeightFormat weights() const { return weights_; }
   CacheFormat cache_format() const { return cache_format_; }  // of the texts that it generates
-  // Whether the cache rounds keys and values that a pass without a cache does not round.
-  bool cache_rounds() const;
+  // Whether that is not the automatic format, so that attention over the cache rounds other numbers than a
+  // pass without a cache.
+  bool cache_differs() const { return cache_differs_; }
   // Copies share one network.
   Transformer network() const { return network_; }
 
@@ -152,6 +153,7 @@ class PretrainedModel {
   std::string source_;
   WeightFormat weights_ = WeightFormat::float32;
   CacheFormat cache_format_ = CacheFormat::float32;
+  bool cache_differs_ = false;
   std::vector<std::shared_ptr<Adapter>> adapters_;
   std::shared_ptr<const Loaded> loaded_;  // null: it was not loaded, or has changed since
   std::vector<std::string> fresh_modules_;
