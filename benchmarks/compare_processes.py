@@ -41,8 +41,8 @@ def run_attend(case: Case, model: Path, data: list[Path], steps: int, processes:
     with tempfile.TemporaryDirectory() as folder:
         first, last = (Path(folder) / f"step-{1 + WARM_UP + i}.0.safetensors" for i in (0, steps))
         command = training.attend_command(case, model, data, Path(folder), size, "float32", steps, threads, options.attend)
-        if options.shard_optimizer and processes > 1:
-            command.append("--shard-optimizer")
+        if options.shard and processes > 1:
+            command.append(f"--shard-{options.shard}")
         started = [
             subprocess.Popen(command, env=os.environ | place)
             for place in (places(processes) if processes > 1 else [{}])
@@ -122,7 +122,7 @@ def main() -> None:
     parser.add_argument("--cases", nargs="+", choices=CASES, default=["marian", "gpt2"])
     parser.add_argument("--steps", type=int, default=6, help="that are timed in each round")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--shard-optimizer", action="store_true")
+    parser.add_argument("--shard", choices=["optimizer", "weights"], help="what two processes of Attend divide")
     options = parser.parse_args()
     print(f"| {'case':43} | 1 process, 2 threads | 2 processes, 1 thread | DDP, 2 processes | to one process | to DDP "
           "| memory of a process: one, of two, DDP's |\n|---|---:|---:|---:|---:|---:|---:|")  # fmt: skip

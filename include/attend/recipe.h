@@ -177,6 +177,9 @@ struct CheckpointRecipe {
 struct ProcessRecipe {
   double timeout = 300;  // seconds that one waits for the others; longer than writing a checkpoint takes
   bool shard_optimizer = false;  // each keeps the optimizer's state of a share of the weights (ZeRO-1)
+  // Each also keeps the weights and gradients of a share of the layers only, and layers are sent when they
+  // compute (ZeRO-3): less memory, more traffic. It implies shard_optimizer and gradient_checkpointing.
+  bool shard_weights = false;
   // Steps that each process makes on its own before all average their weights: for slow networks (DiLoCo).
   // 0: the processes sum their gradients in every step.
   std::int64_t local_steps = 0;

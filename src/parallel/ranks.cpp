@@ -23,13 +23,13 @@ std::string_view reason(std::string_view message) {
   return message.substr(0, std::min(message.find(". "), message.find('\n')));
 }
 
-struct Done : Ranks::Sum {
+struct Done : Ranks::Work {
   void wait() override {}
 };
 
 }  // namespace
 
-class Ranks::Watched : public Ranks::Sum {
+class Ranks::Watched : public Ranks::Work {
  public:
   Watched(Ranks& ranks, const char* what, std::unique_ptr<Pending> work)
       : ranks_(ranks), what_(what), work_(std::move(work)) {}
@@ -104,8 +104,12 @@ void Ranks::at(std::string place) {
 }
 
 template <class Begin>
-std::unique_ptr<Ranks::Sum> Ranks::begin(const char* what, const Begin& begin) {
+std::unique_ptr<Ranks::Work> Ranks::begin(const char* what, const Begin& begin) {
   if (alone()) return std::make_unique<Done>();
+  if (wait_for_others_ && !in_meeting_) {
+    const Meeting meeting(*this);
+    wait_for_others_();
+  }
   if (lost_) throw LostRank("another rank is lost already");
   try {
     return std::make_unique<Watched>(*this, what, begin());
@@ -145,11 +149,11 @@ void Ranks::lost(const char* what, const std::string& why) {
                              heartbeat_->place(), what, culprit, reason(why)));
 }
 
-std::unique_ptr<Ranks::Sum> Ranks::begin_sum(std::span<float> numbers) {
+std::unique_ptr<Ranks::Work> Ranks::begin_sum(std::span<float> numbers) {
   return begin("adding up gradients", [&] { return engine_->sum(numbers); });
 }
 
-std::unique_ptr<Ranks::Sum> Ranks::begin_sum_halves(std::span<std::uint16_t> numbers) {
+std::unique_ptr<Ranks::Work> Ranks::begin_sum_halves(std::span<std::uint16_t> numbers) {
   return begin("adding up weights", [&] { return engine_->sum_halves(numbers); });
 }
 
@@ -168,7 +172,11 @@ double Ranks::sum(double number) {
 }
 
 void Ranks::broadcast(std::span<std::byte> bytes, std::int64_t root) {
-  if (!bytes.empty()) begin("broadcasting", [&] { return engine_->broadcast(bytes, root); })->wait();
+  if (!bytes.empty()) begin_broadcast(bytes, root)->wait();
+}
+
+std::unique_ptr<Ranks::Work> Ranks::begin_broadcast(std::span<std::byte> bytes, std::int64_t root) {
+  return begin("broadcasting", [&] { return engine_->broadcast(bytes, root); });
 }
 
 std::string Ranks::broadcast(std::string text, std::int64_t root) {
@@ -181,20 +189,21 @@ std::string Ranks::broadcast(std::string text, std::int64_t root) {
 
 std::vector<std::string> Ranks::gather(std::string_view text) {
   if (alone()) return {std::string(text)};
-  const auto collect = [&](std::span<std::byte> own, std::span<std::byte> all) {
-    begin("gathering", [&] { return engine_->gather(own, all); })->wait();
-  };
   std::uint64_t size = text.size();
   std::vector<std::uint64_t> sizes(static_cast<std::size_t>(place_.size));
-  collect(std::as_writable_bytes(std::span(&size, 1)), std::as_writable_bytes(std::span(sizes)));
+  gather(std::as_writable_bytes(std::span(&size, 1)), std::as_writable_bytes(std::span(sizes)));
   const std::uint64_t longest = *std::ranges::max_element(sizes);
   std::vector<std::string> texts(sizes.size());
   if (longest == 0) return texts;
   std::string padded(text), all(longest * sizes.size(), '\0');
   padded.resize(longest);
-  collect(std::as_writable_bytes(std::span(padded)), std::as_writable_bytes(std::span(all)));
+  gather(std::as_writable_bytes(std::span(padded)), std::as_writable_bytes(std::span(all)));
   for (std::size_t i = 0; i < sizes.size(); ++i) texts[i] = all.substr(i * longest, sizes[i]);
   return texts;
+}
+
+void Ranks::gather(std::span<std::byte> own, std::span<std::byte> all) {
+  begin("gathering", [&] { return engine_->gather(own, all); })->wait();
 }
 
 void Ranks::leave() {

@@ -6,6 +6,7 @@
 #include "parallel/heartbeat.h"
 #include "parallel/launch.h"
 
+#include <functional>
 #include <vector>
 
 namespace attend {
@@ -37,22 +38,41 @@ class Ranks {
   // What this process is about to do, such as "step 12"; the others report it if this process is lost.
   void at(std::string place);
 
-  // A sum that has started. The numbers must stay valid until wait().
-  class Sum {
+  // A collective that has started. The numbers must stay valid until wait().
+  class Work {
    public:
-    virtual ~Sum() = default;
+    virtual ~Work() = default;
     virtual void wait() = 0;
   };
   // In place, over all processes.
-  std::unique_ptr<Sum> begin_sum(std::span<float> numbers);
-  std::unique_ptr<Sum> begin_sum_halves(std::span<std::uint16_t> numbers);
+  std::unique_ptr<Work> begin_sum(std::span<float> numbers);
+  std::unique_ptr<Work> begin_sum_halves(std::span<std::uint16_t> numbers);
   void sum(std::span<double> numbers);
   double sum(double number);
   // Copies what rank `root` has to all processes.
+  std::unique_ptr<Work> begin_broadcast(std::span<std::byte> bytes, std::int64_t root);
   void broadcast(std::span<std::byte> bytes, std::int64_t root = 0);
   std::string broadcast(std::string text, std::int64_t root = 0);
   // The bytes of each rank, on all processes.
   std::vector<std::string> gather(std::string_view bytes);
+  // The same if all have equally many: `all` receives them in the order of the ranks.
+  void gather(std::span<std::byte> own, std::span<std::byte> all);
+
+  // Called before each collective outside of a Meeting: until all processes are here, this one takes part in
+  // what the others still do (training/sharded_layers.h).
+  void before_collectives(std::function<void()> wait) { wait_for_others_ = std::move(wait); }
+  // Its collectives begin at once.
+  class Meeting {
+   public:
+    explicit Meeting(Ranks& ranks) : ranks_(ranks), before_(std::exchange(ranks.in_meeting_, true)) {}
+    Meeting(const Meeting&) = delete;
+    Meeting& operator=(const Meeting&) = delete;
+    ~Meeting() { ranks_.in_meeting_ = before_; }
+
+   private:
+    Ranks& ranks_;
+    bool before_;
+  };
 
   // Ends the run for all; the process with the store waits until the others have left.
   void leave();
@@ -62,7 +82,7 @@ class Ranks {
  private:
   class Watched;
   template <class Begin>
-  std::unique_ptr<Sum> begin(const char* what, const Begin& begin);
+  std::unique_ptr<Work> begin(const char* what, const Begin& begin);
   void wait(const char* what, Pending& work);
   [[noreturn]] void lost(const char* what, const std::string& why);
   void wait_for_all(double timeout);
@@ -71,6 +91,8 @@ class Ranks {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<SharedStore> store_;
   std::unique_ptr<Heartbeat> heartbeat_;
+  std::function<void()> wait_for_others_;
+  bool in_meeting_ = false;
   bool lost_ = false;
 };
 

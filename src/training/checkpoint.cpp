@@ -13,6 +13,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kFolderPrefix = "step-";
 constexpr const char* kWhole = "training.json";  // written last: a checkpoint with this file is complete
+constexpr const char* kOptimizer = "optimizer.safetensors";
+constexpr const char* kCarried = "carried.safetensors";
 
 }  // namespace
 
@@ -83,8 +85,8 @@ void Checkpoints::save(const Trainee& trainee, const TrainingState& state, const
   trainee.save(unfinished);
   for (const fs::path& folder : {fs::path(), fs::path("generator")})
     if (fs::is_directory(unfinished / folder)) copy_companions(output_ / folder, unfinished / folder);
-  write_tensors(unfinished / "optimizer.safetensors", state);
-  if (!trainee.carried.empty()) write_tensors(unfinished / "carried.safetensors", trainee.carried);
+  write_tensors(unfinished / kOptimizer, state);
+  if (!trainee.carried.empty()) write_tensors(unfinished / kCarried, trainee.carried);
   write_file_atomically(unfinished / kWhole, to_text(at));
   fs::remove_all(target);
   fs::rename(unfinished, target);
@@ -114,13 +116,26 @@ void Checkpoints::prune(std::size_t keep, const RunPosition& at) const {
   }
 }
 
-RunPosition Checkpoints::restore(const fs::path& checkpoint, Trainee& trainee, TrainingState& state) {
+RunPosition Checkpoints::restore(const fs::path& checkpoint, Trainee& trainee, TrainingState& state,
+                                 const AfterReading& after_reading) {
   const RunPosition at = read_run_position(read_file(checkpoint / kWhole), (checkpoint / kWhole).string());
-  trainee.load_weights(checkpoint);
-  state = read_tensors(checkpoint / "optimizer.safetensors");
-  const fs::path carried = checkpoint / "carried.safetensors";
+  trainee.load_weights(checkpoint, after_reading);
+  state = map_tensors(checkpoint / kOptimizer);
+  const fs::path carried = checkpoint / kCarried;
   if (fs::exists(carried)) trainee.carried = read_tensors(carried);
   return at;
+}
+
+void copy_model(const fs::path& checkpoint, const fs::path& to) {
+  const std::set<fs::path> of_the_run = {kWhole, kOptimizer, kCarried};
+  for (const auto& entry : fs::recursive_directory_iterator(checkpoint)) {
+    const fs::path name = entry.path().lexically_relative(checkpoint), copy = to / name,
+                   unfinished = copy.string() + ".unfinished";
+    if (!entry.is_regular_file() || of_the_run.contains(name)) continue;
+    fs::create_directories(copy.parent_path());
+    fs::copy_file(entry.path(), unfinished, fs::copy_options::overwrite_existing);
+    fs::rename(unfinished, copy);
+  }
 }
 
 void average_weights(const std::vector<fs::path>& checkpoints, Trainee& trainee) {

@@ -46,7 +46,8 @@ class Checkpoints {
   // The newest complete checkpoint; none if there is none.
   std::optional<std::filesystem::path> newest() const;
   // Restores the weights and the carried state of the trainee.
-  static RunPosition restore(const std::filesystem::path& checkpoint, Trainee& trainee, TrainingState& state);
+  static RunPosition restore(const std::filesystem::path& checkpoint, Trainee& trainee, TrainingState& state,
+                             const AfterReading& after_reading = {});
 
   // All complete checkpoints, the oldest first.
   std::vector<std::filesystem::path> all() const;
@@ -56,6 +57,9 @@ class Checkpoints {
  private:
   std::filesystem::path output_;
 };
+
+// Copies the models or adapters in a checkpoint, without the state of the run.
+void copy_model(const std::filesystem::path& checkpoint, const std::filesystem::path& to);
 
 // The mean of the weights of several checkpoints (Vaswani et al. 2017, section 6.1), into the trainee.
 void average_weights(const std::vector<std::filesystem::path>& checkpoints, Trainee& trainee);

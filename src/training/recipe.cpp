@@ -212,7 +212,7 @@ TrainingOptions training_options(const Recipe& r) {
     inform("this machine has no instructions for bfloat16 (AVX512_BF16): training in float32");
   o.gradient_checkpointing = r.computation.gradient_checkpointing;
   o.seed = r.computation.seed;
-  o.shard_optimizer = r.processes.shard_optimizer;
+  o.shard_optimizer = r.processes.shard_optimizer || r.processes.shard_weights;
   o.local = {r.processes.local_steps, r.processes.outer_rate, r.processes.outer_momentum};
   return o;
 }

@@ -48,11 +48,14 @@ void check_validation(const Recipe& r) {
 }
 
 void check_processes(const Recipe& r) {
+  if (r.processes.shard_weights && r.optimizer.ema > 0)
+    fail("`shard_weights` and `ema`: the average would need all weights in each process; leave one out");
   if (r.processes.local_steps == 0) return;
-  if (r.processes.shard_optimizer)
+  if (r.processes.shard_optimizer || r.processes.shard_weights)
     fail(
-        "`local_steps` and `shard_optimizer`: each process goes its own steps, for which it needs a whole "
-        "optimizer");
+        "`local_steps` and `{}`: each process makes its own steps, so it needs all weights and their "
+        "optimizer",
+        r.processes.shard_weights ? "shard_weights" : "shard_optimizer");
   if (r.optimizer.ema > 0)
     fail("`local_steps` and `ema`: the weights are those of all only where processes meet; leave `ema` out");
 }

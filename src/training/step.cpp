@@ -54,7 +54,7 @@ StepGradients add_gradients(Trainee& trainee, const Objective& objective, std::s
       const Tensor part = shares[k] == first ? term : term * (shares[k] / first);
       loss = loss.defined() ? loss + part : part;
     }
-    if (sum != nullptr && last != batches.rend() && &batch == &*last) sum->begin();
+    if (sum != nullptr && sum->overlaps() && last != batches.rend() && &batch == &*last) sum->begin();
     if (loss.defined() && loss.needs_gradient()) loss.backward();
   }
   if (sum != nullptr) {

@@ -169,6 +169,11 @@ Options options_of(ProcessRecipe& p) {
            "With several processes: each keeps the optimizer's state of a share of the weights, which takes "
            "less "
            "memory (ZeRO-1)"),
+      flag(
+          "shard_weights", p.shard_weights,
+          "With several processes, for a model that does not fit into one: each keeps a share of the layers' "
+          "weights and gradients and of the optimizer's state, and layers are sent when they compute "
+          "(ZeRO-3)"),
       integer("local_steps", p.local_steps, 0,
               "With several processes on a slow network: steps that each makes on its own before all average "
               "their "

@@ -20,6 +20,7 @@
 #include "training/measured_model.h"
 #include "training/packed.h"
 #include "training/recipe.h"
+#include "training/sharded_layers.h"
 
 #include <algorithm>
 #include <limits>
@@ -224,14 +225,23 @@ TrainingEnd train_together(const Recipe& given, const std::function<bool()>& sto
       recipe.distillation.teacher.empty() ? shop.kind.make(setting) : distil(shop.kind, setting);
   const std::optional<Labels> labels = objective->labels();
   std::optional<AdapterOptions> wanted = adapter_options(recipe);
+  const bool adapts = wanted.has_value() || !recipe.model.adapters.empty();
+  std::shared_ptr<ShardedLayers> layers;
+  if (recipe.processes.shard_weights && !ranks.alone()) layers = std::make_shared<ShardedLayers>(ranks);
+  AfterReading keep_own;  // a new adapter may read the weights first
+  if (layers && !adapts)
+    keep_own = [&](const Transformer& network, const Tensor& parameter) {
+      layers->keep_own(network, parameter);
+    };
   Trainee trainee(PretrainedModel::load(
       shop.directory, {.purpose = Purpose::training,
                        .architecture = shop.architecture,
                        .dropout = {recipe.computation.dropout, recipe.computation.attention_dropout,
                                    recipe.computation.activation_dropout},
                        .fresh = FreshHead{recipe.computation.seed, labels},
-                       .only_adapter_learns = wanted.has_value() || !recipe.model.adapters.empty(),
-                       .modules_to_save = wanted ? wanted->modules_to_save : std::vector<std::string>()}));
+                       .only_adapter_learns = adapts,
+                       .modules_to_save = wanted ? wanted->modules_to_save : std::vector<std::string>(),
+                       .after_reading = keep_own}));
   if (const ops::Device* const device = trainee.model().device();
       device != nullptr && recipe.computation.precision != "float32")
     fail("`precision` {}: on {} Attend computes in float32", recipe.computation.precision, device->name());
@@ -246,6 +256,8 @@ TrainingEnd train_together(const Recipe& given, const std::function<bool()>& sto
     wanted->modules_to_save.insert(wanted->modules_to_save.end(), drawn.begin(), drawn.end());
     trainee.adapt(*wanted, adapter_task(recipe.objective), recipe.computation.seed);
   }
+  for (const Transformer& network : trainee.networks())
+    if (layers) layers->shard(network);
   std::unique_ptr<Objective> held_out;
   if (!recipe.validation.empty()) {
     Setting validation = shop.setting(recipe, recipe.validation, true, labels);
@@ -266,6 +278,7 @@ TrainingEnd train_together(const Recipe& given, const std::function<bool()>& sto
   hooks.sample = make_sampler(recipe, shop.spec, shop.tokenizers, held_out.get());
   TrainingOptions options = training_options(recipe);
   options.ranks = &ranks;
+  options.layers = layers.get();
   options.report = describe(recipe, trainee, *objective, held_out.get());
   return train(trainee, *objective, held_out.get(), options, hooks);
 }

@@ -35,9 +35,10 @@ class Run {
         ranks_(options.ranks != nullptr ? *options.ranks : alone_),
         schedule_(options.schedule),
         optimizer_(make_optimizer(parameter_groups(trainee.parameters(), options.groups), options.optimizer,
-                                  OptimizerRanks{ranks_, options.shard_optimizer})),
+                                  OptimizerRanks{ranks_, options.shard_optimizer, options.layers})),
         checkpoints_(options.output) {
-    if (!ranks_.alone() && options.local.steps == 0) gradients_.emplace(ranks_, optimizer_->parameters());
+    if (!ranks_.alone() && options.local.steps == 0)
+      gradients_.emplace(ranks_, optimizer_->parameters(), options.layers);
     if (options.ema > 0) average_.emplace(optimizer_->parameters(), options.ema);
   }
 
@@ -114,7 +115,7 @@ class Run {
       if (hooks_.write_extra_files) hooks_.write_extra_files(options_.output);
       return;
     }
-    at_ = Checkpoints::restore(*newest, trainee_, restored_);
+    at_ = Checkpoints::restore(*newest, trainee_, restored_, giving());
     inform("going on after step {}", at_.step);
   }
 
@@ -122,7 +123,7 @@ class Run {
   void share_start() {
     at_ = read_run_position(ranks_.broadcast(ranks_.first() ? to_text(at_) : std::string()),
                             "the first process");
-    hand_out(ranks_, trainee_.weights());
+    hand_out(ranks_, weights_of_all());
     if (at_.step > 0) {
       optimizer_->restore(restored_, at_.step);
       if (average_ && ranks_.first()) average_->restore(restored_, at_.step);
@@ -134,6 +135,22 @@ class Run {
     }
     restored_.clear();
     trainee_.find_constraints();
+  }
+
+  // After this process has read a parameter: its owner gets it.
+  AfterReading giving() const {
+    if (options_.layers == nullptr) return {};
+    return
+        [layers = options_.layers](const Transformer&, const Tensor& parameter) { layers->give(parameter); };
+  }
+
+  // The weights that every process keeps.
+  std::vector<Tensor> weights_of_all() const {
+    std::vector<Tensor> weights = trainee_.weights();
+    if (options_.layers != nullptr)
+      std::erase_if(weights,
+                    [&](const Tensor& weight) { return options_.layers->owner(weight).has_value(); });
+    return weights;
   }
 
   // The number of steps, as far as steps and epochs determine it.
@@ -202,7 +219,7 @@ class Run {
     result.gradients = add_gradients(trainee_, objective_, step.batches, pass, options_.loss,
                                      gradients_ ? &*gradients_ : nullptr);
     trainee_.constrain_gradients();
-    const GradientNorm norm = gradient_norm(optimizer_->parameters());
+    const GradientNorm norm = gradient_norm(optimizer_->parameters(), &ranks_, options_.layers);
     if (!norm.not_finite.empty() || !std::isfinite(result.gradients.loss)) stop_at_nan(step, norm.not_finite);
     result.norm = norm.norm * result.gradients.scale;
     double scale = result.gradients.scale;
@@ -251,11 +268,12 @@ class Run {
     ranks_.at(fmt::format("the checkpoint of step {}", at_.step));
     RunPosition at = at_;
     at.seconds = seconds();
-    TrainingState state = optimizer_->state();
+    TrainingState state = optimizer_->state(options_.output);
     if (outer_) outer_->share_state(state);
     if (!ranks_.first()) return;
     if (outer_) state.merge(outer_->state());
     if (average_) state.merge(average_->state());
+    const ShardedLayers::Whole whole(options_.layers, options_.output);
     checkpoints_.save(trainee_, state, at);
     checkpoints_.prune(
         static_cast<std::size_t>(std::max(options_.checkpoints.average, options_.checkpoints.keep)), at_);
@@ -335,7 +353,7 @@ class Run {
     if (ranks_.first()) leave_result();
     if (options_.checkpoints.average <= 1 || (held_out_ == nullptr && !hooks_.measure)) return;
     average_.reset();
-    hand_out(ranks_, trainee_.weights());
+    hand_out(ranks_, weights_of_all());
     const Score score = main_of(validate());
     inform("the mean of {} checkpoints: validation {} {:.4g}",
            std::min(at_.validated.size(), static_cast<std::size_t>(options_.checkpoints.average)), score.name,
@@ -343,6 +361,8 @@ class Run {
   }
 
   void leave_result() {
+    if (options_.checkpoints.average == 1 && !average_)
+      return copy_model(checkpoints_.of_step(at_.best_step > 0 ? at_.best_step : at_.step), options_.output);
     std::vector<std::filesystem::path> chosen;
     if (options_.checkpoints.average > 1) {
       // An uninterrupted run would not have the checkpoint of an interruption.
@@ -362,6 +382,8 @@ class Run {
       return;
     }
     trainee_.save(options_.output);
+    if (const AfterReading give = giving())
+      for (const Tensor& weight : trainee_.weights()) give(trainee_.network(), weight);
   }
 
   Trainee& trainee_;
@@ -393,7 +415,9 @@ class Run {
 
 TrainingEnd train(Trainee& trainee, Objective& objective, const Objective* held_out,
                   const TrainingOptions& options, const TrainingHooks& hooks) {
-  return Run(trainee, objective, held_out, options, hooks).go();
+  const TrainingEnd end = Run(trainee, objective, held_out, options, hooks).go();
+  if (options.layers != nullptr) options.layers->wait_for_all();  // one may still be writing the result
+  return end;
 }
 
 }  // namespace attend

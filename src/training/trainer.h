@@ -12,6 +12,7 @@
 #include "training/optimizers/optimizer.h"
 #include "training/optimizers/parameter_groups.h"
 #include "training/optimizers/schedule.h"
+#include "training/sharded_layers.h"
 
 #include <functional>
 
@@ -41,6 +42,8 @@ struct TrainingOptions {
   Ranks* ranks = nullptr;
   LocalStepOptions local = {};   // local steps of each process
   bool shard_optimizer = false;  // each process keeps the optimizer's state of some of the parameters
+  // The trainee's layers, if the processes divide their weights too; null: each process has all weights.
+  ShardedLayers* layers = nullptr;
 };
 
 // Callbacks of a run.

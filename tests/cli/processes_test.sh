@@ -84,6 +84,9 @@ descent=(--optimizer sgd --momentum 0 --schedule constant --warmup 0 --learning-
 for count in 1 2 4; do expect_together $count "gradient-$count" 1 "${descent[@]}"; done
 expect_close gradient-1 gradient-2 2e-6
 expect_close gradient-1 gradient-4 2e-6
+# Divided layers add up the gradients of each batch of the step.
+expect_together 4 gradient-divided 1 "${descent[@]}" --shard-weights
+expect_close gradient-1 gradient-divided 2e-6
 
 # The same curve and the same model.
 for count in 1 2 4; do expect_together $count "of-$count" 12 --bleu; done
@@ -114,8 +117,18 @@ for optimizer in adamw muon; do
   cmp $optimizer/model.safetensors $optimizer-sharded/model.safetensors || fail "$optimizer, sharded, gives other bits"
 done
 
-# Another number of processes continues, sharded or not, from a checkpoint of any number.
-expect_together 2 resumed 4
+# Divided layers give the same bits as recomputed ones: two processes add in one order only. Three differ by rounding;
+# with a batch of two examples, one of them has none.
+expect_together 2 recomputed 8 --dropout 0.2 --gradient-checkpointing
+expect_together 2 divided 8 --dropout 0.2 --shard-weights
+cmp recomputed/model.safetensors divided/model.safetensors || fail "divided layers give other bits"
+expect_together 3 few 6 --optimizer muon --batch-size 2 --bleu
+expect_together 3 few-divided 6 --optimizer muon --batch-size 2 --bleu --shard-weights
+expect_close few few-divided 2e-4
+
+# Another number of processes continues, sharded, divided or not, from a checkpoint of any number.
+expect_together 2 resumed 4 --shard-weights
+expect_together 3 resumed 6 --resume --shard-weights
 expect_together 4 resumed 8 --resume --shard-optimizer
 expect_together 1 resumed 12 --resume
 expect_together 1 whole 12
@@ -168,6 +181,14 @@ expect_end killed $first 20 "rank 0 of 2, at \(step\|validation\).*rank 1 is los
 wait $second 2>/dev/null || true
 
 port=$((port + 1))
+start 2 0 killed-divided 100000 --shard-weights; first=$!
+start 2 1 killed-divided 100000 --shard-weights; second=$!
+until_step killed-divided
+kill -9 $second
+expect_end killed-divided $first 20 "rank 0 of 2, at .*rank 1 is lost or hangs (at "
+wait $second 2>/dev/null || true
+
+port=$((port + 1))
 start 2 0 hung 100000 --timeout 4; first=$!
 start 2 1 hung 100000 --timeout 4; second=$!
 until_step hung
@@ -195,6 +216,13 @@ status=0
 wait $second || status=$?
 [ $status = 1 ] && grep -q "rank 0 has ended: .*cannot write: File too large" full.1.log ||
   fail "a full disk: $status, $(cat full.*.log)"
+port=$((port + 1))
+start 2 1 full-divided 60 --shard-weights; second=$!
+(trap '' XFSZ; ulimit -f 100; start 2 0 full-divided 60 --shard-weights; wait $!) || true
+status=0
+wait $second || status=$?
+[ $status = 1 ] && grep -q "rank 0 has ended: .*cannot reserve .* bytes: File too large" full-divided.1.log ||
+  fail "a full disk with divided layers: $status, $(cat full-divided.*.log)"
 
 # A process that does not arrive, a port in use, an invalid address.
 port=$((port + 1))

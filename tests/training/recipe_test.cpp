@@ -55,7 +55,7 @@ std::map<std::string, std::string> fields_of(const TrainingOptions& options) {
   const auto put = [&](const char* name, const auto& value) { all[name] = fmt::format("{}", value); };
   const auto& [output, duration, batch, accumulate, schedule, warmup, plateau, optimizer, groups,
                max_grad_norm, ema, loss, bfloat16, gradient_checkpointing, seed, checkpoints, report, ranks,
-               local, shard_optimizer] = options;
+               local, shard_optimizer, layers] = options;
   const auto& [steps, epochs, minutes] = duration;
   const auto& [validate_every, save_every, best, patience, keep, average, resume, save_batches] = checkpoints;
   put("output", output.string());
@@ -164,6 +164,7 @@ std::vector<Said> everything() {
       {"save_batches", [](Recipe& r) { r.checkpoints.save_batches = "there"; }},
       {"resume", [](Recipe& r) { r.checkpoints.resume = true; }},
       {"shard_optimizer", [](Recipe& r) { r.processes.shard_optimizer = true; }},
+      {"shard_optimizer", [](Recipe& r) { r.processes.shard_weights = true; }},
       {"local_steps", [](Recipe& r) { r.processes.local_steps = 7; }},
       {"outer_rate", [](Recipe& r) { r.processes.outer_rate = 0.5; },
        [](Recipe& r) { r.processes.local_steps = 7; }},

@@ -69,6 +69,10 @@ std::vector<std::string> NetworkFiller::fill(bool other_labels) {
     const WeightSource source = model_.source_of(item.key());
     if (!is_fresh(item.key(), source, item.value())) {
       read(item.key(), item.value());
+      if (options_.after_reading) {
+        options_.after_reading(network_, item.value());
+        checkpoint_.drop_pages();
+      }
       continue;
     }
     if (!trains()) item.value().set_data(ops::empty(item.value().sizes(), kFloat));

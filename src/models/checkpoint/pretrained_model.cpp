@@ -61,8 +61,9 @@ PretrainedModel PretrainedModel::fresh(const Fields& config, std::uint64_t seed)
   return model;
 }
 
-void PretrainedModel::set_weights(const WeightFiles& checkpoint, Purpose purpose) {
-  const LoadOptions options{.purpose = purpose};
+void PretrainedModel::set_weights(const WeightFiles& checkpoint, Purpose purpose,
+                                  const AfterReading& after_reading) {
+  const LoadOptions options{.purpose = purpose, .after_reading = after_reading};
   SharedWeights shared;
   NetworkFiller(*this, checkpoint, options, adapters_, shared).fill(false);
 }

@@ -28,6 +28,9 @@ struct FreshHead {
   std::optional<Labels> labels = {};  // written to config(); absent: the config keeps its own
 };
 
+// Called with the network and each of its parameters as soon as it is read.
+using AfterReading = std::function<void(const Transformer&, const Tensor& parameter)>;
+
 struct LoadOptions {
   Purpose purpose = Purpose::inference;
   std::string architecture = {};  // replaces the architecture in config.json (see models/families/head.h)
@@ -50,6 +53,7 @@ struct LoadOptions {
   std::vector<std::string> modules_to_save = {};
   // Factors that parameters are multiplied by as they are read, by our names; absent: none.
   std::map<std::string, Tensor> factors = {};
+  AfterReading after_reading = {};  // null: nothing
 };
 
 class PretrainedModel {
@@ -108,7 +112,7 @@ class PretrainedModel {
   using Pick = std::function<Tensor(const std::string& parameter, const Tensor& weight)>;
   std::map<std::string, Tensor> by_checkpoint_name(const Pick& pick, bool with_frozen) const;
   // Puts weights, by checkpoint name, into the network, as load() does.
-  void set_weights(const WeightFiles& checkpoint, Purpose purpose);
+  void set_weights(const WeightFiles& checkpoint, Purpose purpose, const AfterReading& after_reading = {});
   // Overwrites the network's tensors with these, by checkpoint name.
   void put(const std::map<std::string, Tensor>& tensors);
   // Whether the checkpoints of this model have a tensor of this name, in any spelling.

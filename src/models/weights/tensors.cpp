@@ -74,4 +74,11 @@ std::map<std::string, Tensor> read_tensors(const std::filesystem::path& path) {
   return tensors;
 }
 
+std::map<std::string, Tensor> map_tensors(const std::filesystem::path& path) {
+  const auto file = std::make_shared<const SafetensorsFile>(path);
+  std::map<std::string, Tensor> tensors;
+  for (const auto& [name, view] : file->tensors()) tensors[name] = map_tensor(view, file);
+  return tensors;
+}
+
 }  // namespace attend

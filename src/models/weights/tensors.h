@@ -17,5 +17,7 @@ Tensor map_tensor(const TensorView& view, const std::shared_ptr<const void>& own
 void write_tensors(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors,
                    const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
 std::map<std::string, Tensor> read_tensors(const std::filesystem::path& path);
+// The same in the mapped file: read-only, and in memory only while they are read.
+std::map<std::string, Tensor> map_tensors(const std::filesystem::path& path);
 
 }  // namespace attend

@@ -72,6 +72,7 @@ class CrossAttentionImpl : public Module {
   CrossAttentionImpl(std::int64_t width, const AttentionSpec& spec);
   // Keys and values of the encoder's result [Ts, d]: [Ts, 2 kw], for any number of calls to forward.
   Tensor project_kv(const Tensor& encoded, Pass& pass) { return key_value_(encoded, pass); }
+  const LinearImpl& kv_projection() const { return *key_value_; }
   Tensor forward(const Tensor& x, const Offsets& offsets, const Tensor& key_value, const Offsets& key_offsets,
                  const Residual& residual, Pass& pass, const AttentionCapture& capture);
   // The same with the keys and values of `layer` in the cache for its sources.

@@ -15,10 +15,11 @@ std::vector<Tensor> leaves(const std::vector<Tensor>& inputs) {
 
 // The gradients of the inputs, then of the parameters.
 std::vector<Tensor> gradients_again(const Recomputable& function, const std::vector<Tensor>& inputs,
-                                    const std::vector<Tensor>& parameters, Pass pass,
+                                    const std::vector<Tensor>& parameters, Pass pass, LayerWeights* weights,
                                     const Tensor& gradient) {
   const Recording with_graph(true);
   std::vector<Tensor> sources = leaves(inputs);
+  const InMemory in_memory(weights, parameters);
   const Tensor result = function(sources, pass);
   sources.insert(sources.end(), parameters.begin(), parameters.end());
   std::vector<Tensor> wanted;
@@ -28,6 +29,7 @@ std::vector<Tensor> gradients_again(const Recomputable& function, const std::vec
   std::vector<Tensor> all;
   auto next = found.begin();
   for (const Tensor& source : sources) all.push_back(source.needs_gradient() ? *next++ : Tensor());
+  if (weights != nullptr) weights->sum(parameters, std::span(all).subspan(inputs.size()));
   return all;
 }
 
@@ -40,12 +42,14 @@ std::vector<Tensor> read(const std::vector<ops::Saved>& saved) {
 }  // namespace
 
 Tensor recompute(const Recomputable& function, const std::vector<Tensor>& inputs,
-                 const std::vector<Tensor>& parameters, Pass& pass) {
+                 const std::vector<Tensor>& parameters, Pass& pass,
+                 const std::shared_ptr<LayerWeights>& weights) {
   const Pass before = pass;
   Tensor result;
   {
     // With a graph, which is dropped at once: without one, layers use other code, which rounds differently.
     const Recording with_graph(true);
+    const InMemory in_memory(weights.get(), parameters);
     // A copy can use memory that the graph freed; the result itself is allocated after the graph and would
     // fragment that memory.
     result = function(leaves(inputs), pass).detach().clone();
@@ -55,13 +59,13 @@ Tensor recompute(const Recomputable& function, const std::vector<Tensor>& inputs
   if (!recording() || std::none_of(sources.begin(), sources.end(), needs_gradient)) return result;
   // The parameters are saved only to detect that one was changed before the backward pass.
   ops::record(result, sources,
-              [function, before, bfloat16 = Bfloat16Products::on(),
+              [function, before, weights, bfloat16 = Bfloat16Products::on(),
                saved_inputs = std::vector<ops::Saved>(inputs.begin(), inputs.end()),
                saved_parameters =
                    std::vector<ops::Saved>(parameters.begin(), parameters.end())](const Tensor& gradient) {
                 const Bfloat16Products rounded(bfloat16);
                 return gradients_again(function, read(saved_inputs), read(saved_parameters), before,
-                                       gradient);
+                                       weights.get(), gradient);
               });
   return result;
 }

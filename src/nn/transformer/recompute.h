@@ -2,6 +2,7 @@
 #pragma once
 
 #include "nn/pass/pass.h"
+#include "nn/transformer/layer_weights.h"
 
 #include <functional>
 
@@ -15,7 +16,9 @@ using Recomputable = std::function<Tensor(const std::vector<Tensor>& inputs, Pas
 // function reads that needs one; other gradients are lost. The gradients are those without recompute() to the
 // last bit, if none of `inputs` is used elsewhere; if one is, pass a view of it (ops::alias), with
 // recompute() and without.
+// `weights`: brings the parameters into memory for each of the two computations; null: they are there.
 Tensor recompute(const Recomputable& function, const std::vector<Tensor>& inputs,
-                 const std::vector<Tensor>& parameters, Pass& pass);
+                 const std::vector<Tensor>& parameters, Pass& pass,
+                 const std::shared_ptr<LayerWeights>& weights = nullptr);
 
 }  // namespace attend

@@ -4,7 +4,6 @@
 #include "nn/attention/two_streams.h"
 #include "nn/linear/matrix_product.h"
 #include "nn/pass/dropout.h"
-#include "nn/transformer/recompute.h"
 #include "tensor/parallel.h"
 
 namespace attend {
@@ -193,7 +192,8 @@ Tensor StackImpl::forward(const TokenBatch& batch, Pass& pass, const CrossAttent
                           const CacheUse* cache, Capture::Stack* capture) {
   const bool plain = batch.visible == nullptr && batch.past.empty() && batch.before.empty() &&
                      prefixes.empty() && !spec_.half_backwards && memory == nullptr && cache == nullptr;
-  if (!plain || !only_reads(pass, capture)) return forward_together(batch, pass, memory, cache, capture);
+  if (!plain || layer_weights || !only_reads(pass, capture))
+    return forward_together(batch, pass, memory, cache, capture);
   const ReadingGroups groups = groups_of(batch.offsets.lengths(), spec_.width(), embeddings->tokens);
   if (groups.count() == 1) return forward_together(batch, pass, memory, cache, capture);
   return read_in_groups(groups, pass, [&](std::int64_t first, std::int64_t count, Pass& own) {
@@ -219,7 +219,7 @@ Tensor StackImpl::forward_together(const TokenBatch& given, Pass& pass, const Cr
 }
 
 Tensor StackImpl::forward(const ImageBatch& images, Pass& pass, Capture::Stack* capture) {
-  if (only_reads(pass, capture)) {
+  if (!layer_weights && only_reads(pass, capture)) {
     const auto [high, wide] = patches->grid(images.pixels);
     const std::vector<std::int64_t> lengths(static_cast<std::size_t>(images.pixels.size(0)), 1 + high * wide);
     const ReadingGroups groups = groups_of(lengths, spec_.width(), patches->positions());
@@ -239,15 +239,35 @@ Tensor StackImpl::forward_together(const ImageBatch& images, Pass& pass, Capture
   return run_layers(x, {.offsets = offsets}, nullptr, {}, {}, pass, capture);
 }
 
+Tensor StackImpl::with_weights(const Module& module, const Recomputable& function,
+                               const std::vector<Tensor>& inputs, Pass& pass, bool recomputed) {
+  if (!recomputed && !layer_weights) return function(inputs, pass);
+  std::vector<Tensor> parameters = module.parameters();
+  if (!recomputed) {
+    if (recording()) fail("gradients of layers that other processes keep: expected a training pass");
+    const InMemory in_memory(layer_weights.get(), parameters);
+    return function(inputs, pass);
+  }
+  const std::vector<Tensor> adapters = adapter_tensors(module);
+  parameters.insert(parameters.end(), adapters.begin(), adapters.end());
+  return recompute(function, inputs, parameters, pass, layer_weights);
+}
+
 Tensor StackImpl::run_layer(std::size_t i, const Tensor& x, LayerContext context, Pass& pass) {
-  if (!recording()) return layer(i)->forward(x, context, pass);
+  const auto module = layer(i);
+  if (!recording())
+    return with_weights(
+        *module, [&](const auto& inputs, Pass& own) { return module->forward(inputs[0], context, own); }, {x},
+        pass, false);
   // The gradients of all uses of a tensor within the layer are summed before they are added to those of other
   // layers. Recomputed layers can only do it this way, so both give the same sums.
   std::vector<Tensor> inputs{ops::alias(x)};
   for (Tensor* tensor : context.differentiable()) inputs.push_back(*tensor = ops::alias(*tensor));
-  if (!pass.is_training() || !pass.recompute || context.self_capture.weights || context.cache)
-    return layer(i)->forward(inputs[0], context, pass);
-  const auto module = layer(i);
+  const bool can_recompute = pass.is_training() && !context.self_capture.weights && !context.cache;
+  if (!can_recompute || !(pass.recompute || layer_weights))
+    return with_weights(
+        *module, [&](const auto& aliases, Pass& own) { return module->forward(aliases[0], context, own); },
+        inputs, pass, false);
   const auto run = [module, context](const std::vector<Tensor>& tensors, Pass& drawn) {
     LayerContext own = context;
     std::size_t next = 1;
@@ -257,11 +277,7 @@ Tensor StackImpl::run_layer(std::size_t i, const Tensor& x, LayerContext context
     const Tensor result = module->forward(tensors[0], own, drawn);
     return routing.defined() ? ops::cat({result, routing}, 1) : result;
   };
-  std::vector<Tensor> parameters;
-  for (const std::vector<Tensor>& all : {module->parameters(), adapter_tensors(*module)})
-    for (const Tensor& parameter : all)
-      if (parameter.needs_gradient()) parameters.push_back(parameter);
-  const Tensor result = recompute(run, inputs, parameters, pass);
+  const Tensor result = with_weights(*module, run, inputs, pass, true);
   const std::int64_t width = x.size(1), routed = result.size(1) - width;
   if (routed == 0) return result;
   *context.routing = result.narrow(1, width, routed);
@@ -314,11 +330,20 @@ Tensor StackImpl::run_layers(Tensor x, LayerContext context, const CrossAttentio
   return x;
 }
 
+Tensor StackImpl::project_kv(std::size_t i, const Tensor& encoded, Pass& pass) {
+  const auto module = layer(i);
+  const bool learns = recording() && pass.is_training();
+  return with_weights(
+      module->kv_projection(),
+      [module](const std::vector<Tensor>& inputs, Pass& own) { return module->project_kv(inputs[0], own); },
+      {learns && layer_weights ? ops::alias(encoded) : encoded}, pass, learns && layer_weights);
+}
+
 CrossAttentionKV StackImpl::project_kv(const Tensor& encoded, const Offsets& offsets, Pass& pass) {
   CrossAttentionKV memory;
   memory.offsets = offsets;
   for (std::size_t i = 0; i < spec_.layers.size(); ++i)
-    memory.key_values.push_back(layer(i)->project_kv(encoded, pass));
+    memory.key_values.push_back(project_kv(i, encoded, pass));
   return memory;
 }
 
@@ -342,7 +367,7 @@ void StackImpl::begin(PagedCache& cache, PagedCache::Sequence sequence, std::opt
 void StackImpl::project_kv(const Tensor& encoded, const Offsets& offsets, PagedCache& cache,
                            const std::vector<PagedCache::Sequence>& sources, Pass& pass) {
   for (std::size_t i = 0; i < spec_.layers.size(); ++i)
-    cache.write(static_cast<std::int64_t>(i), sources, offsets, layer(i)->project_kv(encoded, pass));
+    cache.write(static_cast<std::int64_t>(i), sources, offsets, project_kv(i, encoded, pass));
 }
 
 }  // namespace attend

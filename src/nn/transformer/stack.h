@@ -8,6 +8,7 @@
 #include "nn/layers/patch_embeddings.h"
 #include "nn/layers/virtual_tokens.h"
 #include "nn/pass/reading_groups.h"
+#include "nn/transformer/recompute.h"
 
 namespace attend {
 
@@ -49,6 +50,7 @@ class LayerImpl : public Module {
   LayerImpl(std::int64_t width, const LayerSpec& spec);
   Tensor forward(const Tensor& x, const LayerContext& context, Pass& pass);  // [T, d] -> [T, d]
   Tensor project_kv(const Tensor& encoded, Pass& pass) { return cross_attention_->project_kv(encoded, pass); }
+  const LinearImpl& kv_projection() const { return cross_attention_->kv_projection(); }
 
  private:
   Tensor forward_parallel(const Tensor& x, const LayerContext& c, Pass& pass);
@@ -105,6 +107,7 @@ class StackImpl : public Module {
 
   const StackSpec& spec() const { return spec_; }
   std::vector<KeyPrefix> prefixes;
+  std::shared_ptr<LayerWeights> layer_weights;  // where the layers' weights are; null: in memory
   // One of the two exists.
   Embeddings embeddings{nullptr};
   PatchEmbeddings patches{nullptr};
@@ -129,6 +132,10 @@ class StackImpl : public Module {
                     const std::vector<Tensor>& past, const PassPrefixes& prefixes, Pass& pass,
                     Capture::Stack* capture);
   Tensor run_layer(std::size_t i, const Tensor& x, LayerContext context, Pass& pass);
+  Tensor project_kv(std::size_t i, const Tensor& encoded, Pass& pass);
+  // function(inputs, pass), which reads the parameters of `module`: recomputed in the backward pass, or not.
+  Tensor with_weights(const Module& module, const Recomputable& function, const std::vector<Tensor>& inputs,
+                      Pass& pass, bool recomputed);
 
   StackSpec spec_;
   // One for all layers, or one for each.

@@ -53,6 +53,12 @@ std::vector<std::pair<std::string, Tensor>> Trainee::parameters() const {
   return all;
 }
 
+std::vector<Transformer> Trainee::networks() const {
+  std::vector<Transformer> all;
+  for (const Part& part : parts_) all.push_back(part.model.network());
+  return all;
+}
+
 std::vector<Tensor> Trainee::weights() const {
   std::vector<Tensor> all;
   for (const auto& [name, weight] : parameters()) all.push_back(weight);
@@ -91,11 +97,11 @@ void Trainee::save(const std::filesystem::path& directory) const {
   }
 }
 
-void Trainee::load_weights(const std::filesystem::path& directory) {
+void Trainee::load_weights(const std::filesystem::path& directory, const AfterReading& after_reading) {
   for (Part& part : parts_) {
     const std::filesystem::path place = part.name.empty() ? directory : directory / part.name;
     if (part.model.adapters().empty())
-      part.model.set_weights(open_source(place)->weight_files(), Purpose::training);
+      part.model.set_weights(open_source(place)->weight_files(), Purpose::training, after_reading);
     else
       part.model.adapters().front()->restore(part.model, place);
   }

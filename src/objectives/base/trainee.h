@@ -18,6 +18,7 @@ class Trainee {
   // The first model: the one that is validated and saved.
   const PretrainedModel& model() const { return parts_.front().model; }
   Transformer network() const { return model().network(); }
+  std::vector<Transformer> networks() const;                  // of all models that are trained
   const PretrainedModel& model(std::string_view name) const;  // throws Error if none was added under this
                                                               // name
 
@@ -40,7 +41,7 @@ class Trainee {
 
   // Saves model directories, or those of adapters; the first model in `directory` itself.
   void save(const std::filesystem::path& directory) const;
-  void load_weights(const std::filesystem::path& directory);
+  void load_weights(const std::filesystem::path& directory, const AfterReading& after_reading = {});
 
   // State that one batch leaves for the next, by name (Transformer-XL's memories); saved in checkpoints.
   std::map<std::string, Tensor> carried;

@@ -1,5 +1,7 @@
 #include "training/optimizers/gradient_sum.h"
 
+#include "training/sharded_layers.h"
+
 #include <algorithm>
 
 namespace attend {
@@ -9,13 +11,15 @@ constexpr std::int64_t kBucketNumbers = 1 << 21;  // 8 MB
 
 }  // namespace
 
-GradientSum::GradientSum(Ranks& ranks, std::span<const Parameter> parameters) : ranks_(ranks) {
+GradientSum::GradientSum(Ranks& ranks, std::span<const Parameter> parameters, const ShardedLayers* layers)
+    : ranks_(ranks), overlaps_(layers == nullptr) {
   std::vector<Tensor> weights;
   std::int64_t numbers = 0;
   // The backward pass reaches the last parameters first.
   for (std::size_t i = parameters.size(); i-- > 0;) {
     const Parameter& p = parameters[i];
     if (p.weight.type() != kFloat) fail("{}: several processes train numbers of float32", p.name);
+    if (layers != nullptr && layers->owner(p.weight)) continue;
     if (!weights.empty() && numbers + p.weight.numel() > kBucketNumbers) {
       add_bucket(std::exchange(weights, {}));
       numbers = 0;

@@ -17,13 +17,16 @@ namespace attend {
 
 class GradientSum {
  public:
-  // `parameters`: Optimizer::parameters(), the same on all processes, in float32.
-  GradientSum(Ranks& ranks, std::span<const Parameter> parameters);
+  // `parameters`: Optimizer::parameters(), the same on all processes, in float32. Those of `layers` are left
+  // out: they are summed layer by layer.
+  GradientSum(Ranks& ranks, std::span<const Parameter> parameters, const ShardedLayers* layers = nullptr);
   ~GradientSum();
   GradientSum(const GradientSum&) = delete;
   GradientSum& operator=(const GradientSum&) = delete;
 
   Ranks& ranks() { return ranks_; }
+  // Whether sums may begin during the backward pass: with divided layers the processes exchange those then.
+  bool overlaps() const { return overlaps_; }
   // Call before the last backward pass of a step: from then on gradients are taken as soon as they are
   // complete.
   void begin();
@@ -39,7 +42,7 @@ class GradientSum {
     Tensor numbers;  // all gradients, then for each the number of processes that have it
     std::vector<Slot> slots;
     std::size_t missing = 0;
-    std::unique_ptr<Ranks::Sum> work;
+    std::unique_ptr<Ranks::Work> work;
   };
   void add_bucket(std::vector<Tensor> weights);
   void take(Bucket& bucket, std::size_t slot);
@@ -47,6 +50,7 @@ class GradientSum {
   void launch(Bucket& bucket);
 
   Ranks& ranks_;
+  bool overlaps_;
   std::vector<Bucket> buckets_;
   std::unordered_map<const void*, std::pair<std::size_t, std::size_t>> places_;  // by weight: bucket, slot
   std::size_t next_ = 0;                                                         // the bucket to send next

@@ -5,13 +5,14 @@
 #include <numeric>
 
 namespace attend {
-namespace {
-
-constexpr std::size_t kMessage = 8 << 20;
 
 std::span<std::byte> bytes_of(const Tensor& tensor) {
   return {static_cast<std::byte*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())};
 }
+
+namespace {
+
+constexpr std::size_t kMessage = 8 << 20;
 
 // Sends small tensors in one message.
 void hand_out_together(Ranks& ranks, std::span<const Tensor> tensors, std::int64_t root) {

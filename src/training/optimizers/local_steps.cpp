@@ -37,7 +37,7 @@ void OuterOptimizer::step() {
   // If another process is lost, the engine may write to them later; then they are not freed.
   auto* const kept = new std::vector<Tensor>();
   std::vector<Tensor>& halves = *kept;
-  std::vector<std::unique_ptr<Ranks::Sum>> sums;
+  std::vector<std::unique_ptr<Ranks::Work>> sums;
   for (std::size_t i = 0; i < items_.size(); ++i) {
     bounds[i] = bounds[i] > 0 ? std::exp2(std::min(60.0, std::floor(std::log2(32768 / bounds[i])))) : 1;
     halves.push_back((moved[i] * bounds[i]).to(kHalf).home().contiguous());

@@ -1,9 +1,11 @@
 #include "training/optimizers/optimizer.h"
 
+#include "tensor/file_memory.h"
 #include "tensor/parallel.h"
 #include "training/optimizers/handing_out.h"
 #include "training/optimizers/named_state.h"
 #include "training/optimizers/update_rule.h"
+#include "training/sharded_layers.h"
 
 #include <cmath>
 #include <limits>
@@ -118,9 +120,13 @@ Optimizer::Optimizer(const std::vector<Parameter>& parameters, const OptimizerOp
 Optimizer::~Optimizer() = default;
 
 void Optimizer::share_out_parameters() {
+  const ShardedLayers* const layers = ranks_->layers;
   std::vector<std::int64_t> sizes;
-  for (const Parameter& p : parameters_) sizes.push_back(p.weight.numel());
+  for (const Parameter& p : parameters_)
+    sizes.push_back(layers != nullptr && layers->owner(p.weight) ? 0 : p.weight.numel());
   owners_ = share_out(sizes, ranks_->ranks.size());
+  for (std::size_t i = 0; layers != nullptr && i < parameters_.size(); ++i)
+    owners_[i] = layers->owner(parameters_[i].weight).value_or(owners_[i]);
 }
 
 std::vector<std::vector<StateTensor>> Optimizer::fresh_states(std::size_t i) const {
@@ -161,7 +167,7 @@ void Optimizer::hand_out_weights(const std::vector<bool>& changed) const {
   for (std::int64_t owner = 0; owner < ranks_->ranks.size(); ++owner) {
     std::vector<Tensor> weights;
     for (std::size_t i = 0; i < parameters_.size(); ++i)
-      if (changed[i] && owners_[i] == owner) weights.push_back(parameters_[i].weight);
+      if (changed[i] && owners_[i] == owner && !is_sharded(i)) weights.push_back(parameters_[i].weight);
     hand_out(ranks_->ranks, weights, owner);
   }
 }
@@ -176,7 +182,11 @@ void Optimizer::name_states(std::map<std::string, Tensor>& to, std::size_t i,
     }
 }
 
-std::map<std::string, Tensor> Optimizer::state() const {
+bool Optimizer::is_sharded(std::size_t i) const {
+  return ranks_->layers != nullptr && ranks_->layers->owner(parameters_[i].weight);
+}
+
+std::map<std::string, Tensor> Optimizer::state(const std::filesystem::path& folder) const {
   std::map<std::string, Tensor> all;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (owners_.empty()) {
@@ -189,6 +199,8 @@ std::map<std::string, Tensor> Optimizer::state() const {
     std::vector<Tensor> tensors;
     for (const auto& [name, tensor] : own) tensors.push_back(tensor);
     hand_out(ranks_->ranks, tensors, owners_[i]);
+    if (ranks_->ranks.first() && !owns(i) && !folder.empty())
+      for (auto& [name, tensor] : own) tensor = ops::in_file(tensor, folder);
     if (ranks_->ranks.first() || owns(i)) all.merge(own);
   }
   return all;
@@ -218,16 +230,27 @@ std::unique_ptr<Optimizer> make_optimizer(const std::vector<Parameter>& paramete
   return std::make_unique<Optimizer>(parameters, options, ranks);
 }
 
-GradientNorm gradient_norm(std::span<const Parameter> parameters) {
+GradientNorm gradient_norm(std::span<const Parameter> parameters, Ranks* ranks, const ShardedLayers* layers) {
   Unrecorded no_grad;
   GradientNorm result;
-  double squares = 0;
+  std::vector<double> norms, elsewhere;  // of each parameter; those of one process only
   for (const Parameter& p : parameters) {
-    if (!p.weight.gradient().defined()) continue;
-    const double norm = norm_of(p.weight.gradient());
+    const double norm = p.weight.gradient().defined() ? norm_of(p.weight.gradient()) : 0;
     if (!std::isfinite(norm) && result.not_finite.empty()) result.not_finite = p.name;
-    squares += norm * norm;
+    norms.push_back(norm);
   }
+  if (layers != nullptr) {
+    for (std::size_t i = 0; i < norms.size(); ++i)
+      elsewhere.push_back(layers->owner(parameters[i].weight) ? norms[i] : 0);
+    ranks->sum(elsewhere);
+    for (std::size_t i = 0; i < norms.size(); ++i) {
+      if (!layers->owner(parameters[i].weight)) continue;
+      norms[i] = elsewhere[i];
+      if (!std::isfinite(norms[i]) && result.not_finite.empty()) result.not_finite = parameters[i].name;
+    }
+  }
+  double squares = 0;
+  for (const double norm : norms) squares += norm * norm;
   result.norm = std::sqrt(squares);
   return result;
 }

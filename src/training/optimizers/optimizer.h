@@ -7,6 +7,7 @@
 #include "parallel/ranks.h"
 #include "tensor/tensor.h"
 
+#include <filesystem>
 #include <map>
 #include <optional>
 
@@ -69,6 +70,7 @@ struct OptimizerOptions {
   MuonOptions muon = {};
 };
 
+class ShardedLayers;
 class UpdateRule;
 struct StateTensor;
 
@@ -80,6 +82,7 @@ struct OptimizerRanks {
   // (ZeRO-1: Rajbhandari et al. 2019, arXiv:1910.02054). The weights are the same to the last bit as without
   // sharding.
   bool sharded = false;
+  const ShardedLayers* layers = nullptr;  // with these: their owners keep the weights as well
 };
 
 class Optimizer {
@@ -98,8 +101,9 @@ class Optimizer {
   std::span<const Parameter> parameters() const { return parameters_; }
 
   // The state as "<kind>.<parameter name>", for checkpoints: "mean.X", "variance.X"; of parts "mean.X.0"...
-  // Sharded: the whole state on the first process, only their own on the others.
-  std::map<std::string, Tensor> state() const;
+  // Sharded: the whole state on the first process, with that of others in unnamed files of `folder` rather
+  // than in memory; only their own on the others.
+  std::map<std::string, Tensor> state(const std::filesystem::path& folder = {}) const;
   // All processes get the first one's state. Throws Error and changes nothing if a tensor is missing, has
   // another shape or type, or is not finite.
   void restore(const std::map<std::string, Tensor>& state, std::int64_t steps);
@@ -114,6 +118,7 @@ class Optimizer {
   std::vector<std::vector<StateTensor>> fresh_states(std::size_t i) const;
   void name_states(std::map<std::string, Tensor>& to, std::size_t i,
                    const std::vector<std::vector<StateTensor>>& states) const;
+  bool is_sharded(std::size_t i) const;  // no process but the owner has the weight
   void hand_out_weights(const std::vector<bool>& changed) const;
   std::vector<Parameter> parameters_;
   std::unique_ptr<UpdateRule> rule_, hidden_rule_;  // the second, if any, for hidden matrices
@@ -129,11 +134,13 @@ std::unique_ptr<Optimizer> make_optimizer(const std::vector<Parameter>& paramete
                                           const OptimizerOptions& options,
                                           std::optional<OptimizerRanks> ranks = {});
 
-// The norm of all gradients together, before scaling.
+// The norm of all gradients together, before scaling. `layers`: a gradient that another process keeps counts,
+// too; all processes call it together.
 struct GradientNorm {
   double norm = 0;
   std::string not_finite;  // the first parameter with NaN or infinity in its gradient; empty: none
 };
-GradientNorm gradient_norm(std::span<const Parameter> parameters);
+GradientNorm gradient_norm(std::span<const Parameter> parameters, Ranks* ranks = nullptr,
+                           const ShardedLayers* layers = nullptr);
 
 }  // namespace attend
