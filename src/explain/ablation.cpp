@@ -61,12 +61,6 @@ std::vector<Place> places_of(Transformer& network, const std::vector<std::int64_
   return places;
 }
 
-double find_score(const std::vector<Score>& scores, const std::string& name) {
-  for (const Score& score : scores)
-    if (score.name == name) return score.value;
-  fail("the measurement has no {}", name);
-}
-
 }  // namespace
 
 Ablation ablate(const ModelPath& path, const AblationOptions& options) {
@@ -78,10 +72,10 @@ Ablation ablate(const ModelPath& path, const AblationOptions& options) {
   MeasuredModel measured(recipe);
   Transformer network = measured.model().network();
   const std::vector<Score> whole = measured.measure();
-  Ablation result{.task = measured.objective(), .loss = find_score(whole, "loss"), .layers = {}};
+  Ablation result{.task = measured.objective(), .loss = find_score(whole, "loss").value, .layers = {}};
   if (const std::string telling = measured.main_score(); telling != "loss") {
     result.figure = telling;
-    result.value = find_score(whole, telling);
+    result.value = find_score(whole, telling).value;
   }
   const std::vector<Place> places = places_of(network, options.layers);
   if (places.empty()) fail("ablation: the model has none of these layers");
@@ -94,9 +88,9 @@ Ablation ablate(const ModelPath& path, const AblationOptions& options) {
       const std::int64_t size = place.spec->head_size;
       const ZeroedInputs zeroed(*place.matrix, head * size, size, std::ssize(measured.model().adapters()));
       const std::vector<Score> scores = measured.measure();
-      layer.loss.push_back(static_cast<float>(find_score(scores, "loss") - result.loss));
+      layer.loss.push_back(static_cast<float>(find_score(scores, "loss").value - result.loss));
       if (!result.figure.empty())
-        layer.value.push_back(static_cast<float>(find_score(scores, result.figure) - result.value));
+        layer.value.push_back(static_cast<float>(find_score(scores, result.figure).value - result.value));
       progress.update(++done);
     }
     result.layers.push_back(std::move(layer));

@@ -59,7 +59,7 @@ class Ranks {
   void gather(std::span<std::byte> own, std::span<std::byte> all);
 
   // Called before each collective outside of a Meeting: until all processes are here, this one takes part in
-  // what the others still do (training/sharded_layers.h).
+  // what the others still do (training/processes/sharded_layers.h).
   void before_collectives(std::function<void()> wait) { wait_for_others_ = std::move(wait); }
   // Its collectives begin at once.
   class Meeting {

@@ -1,5 +1,8 @@
 #include "training/batch_stream.h"
 
+#include "models/weights/tensors.h"
+#include "objectives/base/batch_tensors.h"
+
 namespace attend {
 namespace {
 
@@ -37,6 +40,15 @@ std::string describe_not_finite(const StepData& step, const std::string& tensor)
       step.after.epoch,
       fmt::join(examples.begin(), examples.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
       examples.size() > shown ? ", ..." : "");
+}
+
+void write_batches(const StepData& data, const std::filesystem::path& folder, std::int64_t step,
+                   std::int64_t rank) {
+  std::filesystem::create_directories(folder);
+  for (std::size_t i = 0; i < data.batches.size(); ++i)
+    write_tensors(folder / fmt::format("step-{}.{}{}.safetensors", step, i,
+                                       rank == 0 ? "" : fmt::format(".rank-{}", rank)),
+                  to_tensors(data.batches[i]));
 }
 
 BatchStream::BatchStream(Objective& objective, const StreamOptions& options, DataPlace place)

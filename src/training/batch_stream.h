@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 
@@ -36,6 +37,10 @@ struct StepData {
 // The parts of a step that are not finite, by name (empty: the loss), and the examples that the step has
 // read.
 std::string describe_not_finite(const StepData& step, const std::string& tensor);
+
+// The inputs of a step's batches, as safetensors with the names of transformers' arguments.
+void write_batches(const StepData& data, const std::filesystem::path& folder, std::int64_t step,
+                   std::int64_t rank);
 
 class BatchStream {
  public:

@@ -120,10 +120,14 @@ RunPosition Checkpoints::restore(const fs::path& checkpoint, Trainee& trainee, T
                                  const AfterReading& after_reading) {
   const RunPosition at = read_run_position(read_file(checkpoint / kWhole), (checkpoint / kWhole).string());
   trainee.load_weights(checkpoint, after_reading);
-  state = map_tensors(checkpoint / kOptimizer);
+  state = state_in(checkpoint);
   const fs::path carried = checkpoint / kCarried;
   if (fs::exists(carried)) trainee.carried = read_tensors(carried);
   return at;
+}
+
+TrainingState Checkpoints::state_in(const fs::path& checkpoint) {
+  return map_tensors(checkpoint / kOptimizer);
 }
 
 void copy_model(const fs::path& checkpoint, const fs::path& to) {

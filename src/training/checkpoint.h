@@ -49,6 +49,8 @@ class Checkpoints {
   static RunPosition restore(const std::filesystem::path& checkpoint, Trainee& trainee, TrainingState& state,
                              const AfterReading& after_reading = {});
 
+  static TrainingState state_in(const std::filesystem::path& checkpoint);
+
   // All complete checkpoints, the oldest first.
   std::vector<std::filesystem::path> all() const;
   std::filesystem::path of_step(std::int64_t step) const;

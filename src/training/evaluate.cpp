@@ -163,4 +163,13 @@ std::string main_score(const Objective& objective) {
   return meter ? meter->scores().front().name : "loss";
 }
 
+const Score& find_score(const std::vector<Score>& scores, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Score& score : scores) {
+    if (score.name == name) return score;
+    names.push_back(score.name);
+  }
+  fail("there is no metric {}: expected {}", name, fmt::join(names, ", "));
+}
+
 }  // namespace attend

@@ -26,5 +26,7 @@ std::vector<Score> share_scores(const std::vector<Score>& scores, Ranks& ranks);
 std::vector<std::string> score_names(const Objective& objective);
 // The default metric to select the best checkpoint.
 std::string main_score(const Objective& objective);
+// The one of this name; an Error that lists all if there is none.
+const Score& find_score(const std::vector<Score>& scores, const std::string& name);
 
 }  // namespace attend

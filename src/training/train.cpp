@@ -19,8 +19,8 @@
 #include "training/logs/samples.h"
 #include "training/measured_model.h"
 #include "training/packed.h"
+#include "training/processes/sharded_layers.h"
 #include "training/recipe.h"
-#include "training/sharded_layers.h"
 
 #include <algorithm>
 #include <limits>

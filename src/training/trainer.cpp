@@ -3,15 +3,13 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "models/weights/tensors.h"
 #include "nn/linear/linear.h"
-#include "objectives/base/batch_tensors.h"
 #include "training/agreement.h"
 #include "training/logs/metrics_log.h"
 #include "training/optimizers/gradient_sum.h"
-#include "training/optimizers/handing_out.h"
 #include "training/optimizers/local_steps.h"
 #include "training/optimizers/weight_average.h"
+#include "training/processes/handing_out.h"
 #include "training/progress_report.h"
 #include "training/step.h"
 
@@ -123,7 +121,7 @@ class Run {
   void share_start() {
     at_ = read_run_position(ranks_.broadcast(ranks_.first() ? to_text(at_) : std::string()),
                             "the first process");
-    hand_out(ranks_, weights_of_all());
+    hand_out(ranks_, kept_by_all(options_.layers, trainee_.weights()));
     if (at_.step > 0) {
       optimizer_->restore(restored_, at_.step);
       if (average_ && ranks_.first()) average_->restore(restored_, at_.step);
@@ -142,15 +140,6 @@ class Run {
     if (options_.layers == nullptr) return {};
     return
         [layers = options_.layers](const Transformer&, const Tensor& parameter) { layers->give(parameter); };
-  }
-
-  // The weights that every process keeps.
-  std::vector<Tensor> weights_of_all() const {
-    std::vector<Tensor> weights = trainee_.weights();
-    if (options_.layers != nullptr)
-      std::erase_if(weights,
-                    [&](const Tensor& weight) { return options_.layers->owner(weight).has_value(); });
-    return weights;
   }
 
   // The number of steps, as far as steps and epochs determine it.
@@ -203,7 +192,8 @@ class Run {
   }
 
   StepResult take_step(const StepData& step) {
-    if (!options_.checkpoints.save_batches.empty()) write_batches(step);
+    if (!options_.checkpoints.save_batches.empty())
+      write_batches(step, options_.checkpoints.save_batches, at_.step + 1, ranks_.rank());
     StepResult result;
     result.rate = schedule_.rate(at_.step + 1) * at_.plateau.factor;
     ranks_.at(fmt::format("step {}", at_.step + 1));
@@ -245,15 +235,6 @@ class Run {
     epochs_ = step.epochs;
   }
 
-  void write_batches(const StepData& step) const {
-    std::filesystem::create_directories(options_.checkpoints.save_batches);
-    for (std::size_t i = 0; i < step.batches.size(); ++i)
-      write_tensors(options_.checkpoints.save_batches /
-                        fmt::format("step-{}.{}{}.safetensors", at_.step + 1, i,
-                                    ranks_.first() ? "" : fmt::format(".rank-{}", ranks_.rank())),
-                    to_tensors(step.batches[i]));
-  }
-
   [[noreturn]] void stop_at_nan(const StepData& step, const std::string& tensor) const {
     const auto newest = checkpoints_.newest();
     fail(
@@ -292,14 +273,8 @@ class Run {
 
   const Score& main_of(const std::vector<Score>& scores) const {
     if (options_.checkpoints.best.empty() && hooks_.measure) return scores.front();
-    const std::string name =
-        options_.checkpoints.best.empty() ? main_score(*held_out_) : options_.checkpoints.best;
-    std::vector<std::string> names;
-    for (const Score& score : scores) {
-      if (score.name == name) return score;
-      names.push_back(score.name);
-    }
-    fail("`best` {}: the validation gives {}", name, fmt::join(names, ", "));
+    return find_score(scores,
+                      options_.checkpoints.best.empty() ? main_score(*held_out_) : options_.checkpoints.best);
   }
 
   void reduce_on_plateau(const Score& score) {
@@ -353,7 +328,7 @@ class Run {
     if (ranks_.first()) leave_result();
     if (options_.checkpoints.average <= 1 || (held_out_ == nullptr && !hooks_.measure)) return;
     average_.reset();
-    hand_out(ranks_, weights_of_all());
+    hand_out(ranks_, kept_by_all(options_.layers, trainee_.weights()));
     const Score score = main_of(validate());
     inform("the mean of {} checkpoints: validation {} {:.4g}",
            std::min(at_.validated.size(), static_cast<std::size_t>(options_.checkpoints.average)), score.name,
@@ -374,12 +349,10 @@ class Run {
       chosen = {checkpoints_.of_step(at_.best_step > 0 ? at_.best_step : at_.step)};
     }
     average_weights(chosen, trainee_);
+    std::optional<WeightAverage::InModel> averaged;
     if (average_ && options_.checkpoints.average == 1) {
-      average_->restore(read_tensors(chosen.front() / "optimizer.safetensors"),
-                        Checkpoints::step_of(chosen.front()));
-      const WeightAverage::InModel averaged(*average_);
-      trainee_.save(options_.output);
-      return;
+      average_->restore(Checkpoints::state_in(chosen.front()), Checkpoints::step_of(chosen.front()));
+      averaged.emplace(*average_);
     }
     trainee_.save(options_.output);
     if (const AfterReading give = giving())

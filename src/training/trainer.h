@@ -12,7 +12,7 @@
 #include "training/optimizers/optimizer.h"
 #include "training/optimizers/parameter_groups.h"
 #include "training/optimizers/schedule.h"
-#include "training/sharded_layers.h"
+#include "training/processes/sharded_layers.h"
 
 #include <functional>
 

@@ -1,6 +1,6 @@
 // Layers that several processes divide, which are threads here: the results and gradients of the whole model,
 // although the processes compute different numbers of texts, or nothing.
-#include "training/sharded_layers.h"
+#include "training/processes/sharded_layers.h"
 
 #include "models/checkpoint/pretrained_model.h"
 #include "models/derived/fresh.h"

@@ -1,5 +1,5 @@
 // Layers whose weights are in memory only while they compute, because other processes keep them
-// (training/sharded_layers.h).
+// (training/processes/sharded_layers.h).
 #pragma once
 
 #include "tensor/module.h"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <attend/embedder.h>
+#include <attend/tokenizer.h>
 
 #include "sources/sentence_modules.h"
 

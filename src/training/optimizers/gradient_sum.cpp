@@ -1,6 +1,6 @@
 #include "training/optimizers/gradient_sum.h"
 
-#include "training/sharded_layers.h"
+#include "training/processes/sharded_layers.h"
 
 #include <algorithm>
 

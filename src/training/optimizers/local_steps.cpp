@@ -1,8 +1,8 @@
 #include "training/optimizers/local_steps.h"
 
-#include "training/optimizers/handing_out.h"
 #include "training/optimizers/named_state.h"
 #include "training/optimizers/update_rule.h"
+#include "training/processes/handing_out.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,10 +2,10 @@
 
 #include "tensor/file_memory.h"
 #include "tensor/parallel.h"
-#include "training/optimizers/handing_out.h"
 #include "training/optimizers/named_state.h"
 #include "training/optimizers/update_rule.h"
-#include "training/sharded_layers.h"
+#include "training/processes/handing_out.h"
+#include "training/processes/sharded_layers.h"
 
 #include <cmath>
 #include <limits>

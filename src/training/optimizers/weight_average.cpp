@@ -1,8 +1,8 @@
 #include "training/optimizers/weight_average.h"
 
 #include "tensor/parallel.h"
-#include "training/optimizers/handing_out.h"
 #include "training/optimizers/named_state.h"
+#include "training/processes/handing_out.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "training/optimizers/handing_out.h"
+#include "training/processes/handing_out.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,8 @@
-#include "training/sharded_layers.h"
+#include "training/processes/sharded_layers.h"
 
 #include "nn/linear/packed_matrix.h"
 #include "tensor/file_memory.h"
-#include "training/optimizers/handing_out.h"
+#include "training/processes/handing_out.h"
 
 #include <algorithm>
 
@@ -313,6 +313,12 @@ void ShardedLayers::finish_sums() {
     }
   }
   sums_.clear();
+}
+
+std::vector<Tensor> kept_by_all(const ShardedLayers* layers, std::vector<Tensor> tensors) {
+  if (layers != nullptr)
+    std::erase_if(tensors, [&](const Tensor& tensor) { return layers->owner(tensor).has_value(); });
+  return tensors;
 }
 
 ShardedLayers::Whole::Whole(ShardedLayers* layers, const std::filesystem::path& folder) : layers_(layers) {

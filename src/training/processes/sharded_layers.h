@@ -132,4 +132,7 @@ class ShardedLayers final : public LayerWeights, public std::enable_shared_from_
   Recent last_;
 };
 
+// Those of the tensors that every process keeps. `layers` null: all.
+std::vector<Tensor> kept_by_all(const ShardedLayers* layers, std::vector<Tensor> tensors);
+
 }  // namespace attend
