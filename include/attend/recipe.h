@@ -150,7 +150,7 @@ struct ScheduleRecipe {
 
 // How a step is computed.
 struct ComputationRecipe {
-  std::string precision = "float32";    // or "bfloat16": the factors of matrix products are rounded
+  std::string precision = "float32";    // or the factors of matrix products: "bfloat16", or on a GPU "tf32"
   bool gradient_checkpointing = false;  // compute layers again in the backward pass: less memory, more time
   std::optional<double> dropout, attention_dropout, activation_dropout;  // absent: the model's
   std::uint64_t seed = 1;

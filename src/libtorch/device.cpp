@@ -8,6 +8,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <torch/csrc/autograd/autograd.h>
 
 namespace attend::ops {
 namespace {
@@ -43,15 +44,28 @@ at::IntArrayRef list_of(const Dimensions& numbers) {
 }
 
 template <class Work>
-void plainly(const Work& work) {
+void with_gradients(const Work& work) {
   try {
-    const at::AutoDispatchBelowADInplaceOrView without_autograd;
     work();
   } catch (const c10::Error& error) {
     const std::string text = error.what_without_backtrace();
     throw std::runtime_error(text.substr(0, text.find('\n')));
   }
 }
+
+template <class Work>
+void plainly(const Work& work) {
+  with_gradients([&] {
+    const at::AutoDispatchBelowADInplaceOrView without_autograd;
+    work();
+  });
+}
+
+// What libtorch stores of an attention for its gradient.
+struct KeptAttention {
+  std::vector<at::Tensor> inputs;
+  at::Tensor result;
+};
 
 class TorchDevice final : public Device {
  public:
@@ -173,6 +187,42 @@ class TorchDevice final : public Device {
     plainly([&] {
       at::Tensor to = seen(to_array);
       at::matmul_out(to, seen(a), seen(b));
+    });
+  }
+
+  // In libtorch's words. "medium" is bfloat16 where it has such products of float32 matrices, else TF32.
+  void set_factors(DeviceFactors factors) override {
+    plainly([&] {
+      at::globalContext().setFloat32MatmulPrecision(factors == DeviceFactors::float32 ? "highest"
+                                                    : factors == DeviceFactors::tf32  ? "high"
+                                                                                      : "medium");
+    });
+  }
+
+  std::shared_ptr<void> attention(const Array& to, const AttentionArrays& a, bool learns) override {
+    auto kept = std::make_shared<KeptAttention>();
+    with_gradients([&] {
+      const at::AutoGradMode mode(learns);
+      for (const Array* array : {&a.q, &a.k, &a.v})
+        kept->inputs.push_back(seen(*array).detach().requires_grad_(learns));
+      const std::optional<at::Tensor> mask = a.seen ? std::optional(seen(*a.seen)) : std::nullopt;
+      kept->result = at::scaled_dot_product_attention(kept->inputs[0], kept->inputs[1], kept->inputs[2], mask,
+                                                      /*dropout=*/0, a.causal && !mask, a.scale);
+    });
+    plainly([&] { seen(to).copy_(kept->result.detach()); });
+    return learns ? kept : nullptr;
+  }
+
+  void attention_gradient(void* kept_attention, const Array& dq, const Array& dk, const Array& dv,
+                          const Array& gradient) override {
+    const auto& kept = *static_cast<KeptAttention*>(kept_attention);
+    with_gradients([&] {
+      const std::vector<at::Tensor> found =
+          torch::autograd::grad({kept.result}, kept.inputs, {seen(gradient)}, /*retain_graph=*/true);
+      const at::NoGradGuard no_gradients;
+      seen(dq).copy_(found[0]);
+      seen(dk).copy_(found[1]);
+      seen(dv).copy_(found[2]);
     });
   }
 

@@ -60,6 +60,15 @@ enum class BinaryOperation {
   either
 };
 
+enum class DeviceFactors { float32, tf32, bfloat16 };
+
+struct AttentionArrays {
+  Array q, k, v;
+  const Array* seen = nullptr;
+  bool causal = false;
+  double scale = 1;
+};
+
 // Results go to `to`, whose sizes are those of the result. Unless a comment says more, the types of all
 // arrays are equal, and operands in the program's memory have no dimensions (one number).
 class Device {
@@ -78,6 +87,13 @@ class Device {
 
   virtual void matrix_product(const Array& to, const Array& a,
                               const Array& b) = 0;  // [..., m, k] [..., k, n]
+  // The factors of matrix products from now on: float32, TF32 or bfloat16, if the device is faster with them.
+  virtual void set_factors(DeviceFactors factors) = 0;
+  // ops::attention(). `seen` null: undefined there. If `learns`, the result is what attention_gradient()
+  // needs.
+  virtual std::shared_ptr<void> attention(const Array& to, const AttentionArrays& a, bool learns) = 0;
+  virtual void attention_gradient(void* kept, const Array& dq, const Array& dk, const Array& dv,
+                                  const Array& gradient) = 0;
   // `to` has size 1 along `dims`.
   virtual void sum(const Array& to, const Array& x, const Dimensions& dims) = 0;
   virtual void extreme(const Array& to, const Array& x, const Dimensions& dims, bool largest) = 0;

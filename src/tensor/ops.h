@@ -121,6 +121,11 @@ Tensor layer_norm(const Tensor& x, const Dimensions& shape, const Tensor& weight
                   double epsilon);
 
 // Products.
+// softmax(scale q k^T) v by the own kernel of a device, where all of these are: q [B, heads, Lq, D], k and v
+// [B, heads, Lk, D] -> [B, heads, Lq, D]. Each query sees the keys for which `seen`, a bool that is broadcast
+// to [B, heads, Lq, Lk], is true. If that is undefined it sees all, or if `causal` those up to its own place.
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& seen, bool causal,
+                 double scale);
 Tensor matmul(const Tensor& a, const Tensor& b);  // also of batches, which may be broadcast
 Tensor mv(const Tensor& a, const Tensor& x);
 inline Tensor mm(const Tensor& a, const Tensor& b) {

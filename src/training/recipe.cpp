@@ -1,7 +1,6 @@
 #include "training/recipe.h"
 
 #include "base/log.h"
-#include "nn/linear/linear.h"
 
 #include <algorithm>
 #include <cmath>
@@ -208,8 +207,6 @@ TrainingOptions training_options(const Recipe& r) {
   o.ema = r.optimizer.ema;
   o.loss = {r.loss.label_smoothing, r.loss.r_drop};
   o.bfloat16 = r.computation.precision == "bfloat16";
-  if (o.bfloat16 && !Bfloat16Products::available())
-    inform("this machine has no instructions for bfloat16 (AVX512_BF16): training in float32");
   o.gradient_checkpointing = r.computation.gradient_checkpointing;
   o.seed = r.computation.seed;
   o.shard_optimizer = r.processes.shard_optimizer || r.processes.shard_weights;

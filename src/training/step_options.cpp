@@ -128,10 +128,10 @@ Options options_of(ScheduleRecipe& s) {
 }
 
 Options options_of(ComputationRecipe& c) {
-  return {word("precision", c.precision, {"float32", "bfloat16"},
-               "bfloat16: round the factors of matrix products, which is faster with AVX512_BF16; weights, "
-               "sums and "
-               "validation stay float32"),
+  return {word("precision", c.precision, {"float32", "bfloat16", "tf32"},
+               "bfloat16: round the factors of matrix products, which is faster with AVX512_BF16; weights "
+               "and sums "
+               "stay float32, on the CPU validation too. tf32: on a GPU"),
           flag("gradient_checkpointing", c.gradient_checkpointing,
                "Compute layers again in the backward pass; less memory, more time"),
           number("dropout", c.dropout, kShare, "Dropout of all parts, instead of the model's"),

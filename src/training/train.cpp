@@ -5,22 +5,19 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "metrics/bleu.h"
-#include "metrics/chrf.h"
-#include "metrics/rouge.h"
 #include "models/checkpoint/weight_reader.h"
 #include "models/derived/companions.h"
 #include "models/derived/shrink.h"
+#include "nn/linear/linear.h"
 #include "objectives/distillation.h"
 #include "objectives/shared/label_choice.h"
-#include "tasks/translate.h"
 #include "tensor/device.h"
 #include "training/fresh_head.h"
 #include "training/logs/samples.h"
 #include "training/measured_model.h"
-#include "training/packed.h"
 #include "training/processes/sharded_layers.h"
 #include "training/recipe.h"
+#include "training/translation_scores.h"
 
 #include <algorithm>
 #include <limits>
@@ -117,46 +114,6 @@ class Start {
   bool made_;
 };
 
-// Greedy translations of all sources. Processes share the work; the first one has all of them.
-std::vector<std::string> translate_together(Trainee& trainee, const TokenizerPair& tokenizers,
-                                            const std::vector<std::string>& sources, Ranks& ranks) {
-  const auto rank = static_cast<std::size_t>(ranks.rank()), count = static_cast<std::size_t>(ranks.size());
-  ranks.at("translating the validation's sources");
-  std::vector<std::string> own;
-  for (std::size_t i = rank; i < sources.size(); i += count) own.push_back(sources[i]);
-  TranslateOptions greedy;
-  greedy.configure = [](GenerationConfig& config) { config.num_beams = 1; };
-  std::vector<std::string> said = translate(trainee.model(), tokenizers, own, greedy);
-  if (ranks.alone()) return said;
-  Packer packer;
-  for (const std::string& text : said) packer.add(text);
-  const std::vector<std::string> packed = ranks.gather(packer.text());
-  said.assign(sources.size(), {});
-  for (std::size_t other = 0; ranks.first() && other < count; ++other) {
-    Unpacker texts(packed[other]);
-    for (std::size_t i = other; i < sources.size(); i += count) said[i] = texts.name();
-  }
-  return said;
-}
-
-// The metrics of greedy translations (or summaries) of the validation's sources.
-std::function<std::vector<Score>(Trainee&)> greedy_translation(const Recipe& recipe,
-                                                               const TokenizerPair& tokenizers,
-                                                               Ranks& ranks) {
-  return [&recipe, &tokenizers, &ranks, sources = read_lines(recipe.validation.at(0)),
-          references = read_lines(recipe.validation.at(1))](Trainee& trainee) -> std::vector<Score> {
-    const std::vector<std::string> said = translate_together(trainee, tokenizers, sources, ranks);
-    if (!ranks.first()) return share_scores({}, ranks);
-    std::vector<Score> scores = {
-        {"bleu", corpus_bleu(said, references, {.lowercase = recipe.lowercase_bleu}).score, true},
-        {"chrf", corpus_chrf(said, references, {.lowercase = recipe.lowercase_bleu}).score, true}};
-    RougeMetric rouge;
-    for (std::size_t i = 0; i < said.size(); ++i) rouge.add(said[i], references[i]);
-    for (const auto& [name, value] : rouge.figures()) scores.push_back({name, value, true});
-    return share_scores(scores, ranks);
-  };
-}
-
 // The content of run.html before there are metrics.
 Report describe(const Recipe& r, const Trainee& trainee, const Objective& objective,
                 const Objective* held_out) {
@@ -242,9 +199,15 @@ TrainingEnd train_together(const Recipe& given, const std::function<bool()>& sto
                        .only_adapter_learns = adapts,
                        .modules_to_save = wanted ? wanted->modules_to_save : std::vector<std::string>(),
                        .after_reading = keep_own}));
-  if (const ops::Device* const device = trainee.model().device();
-      device != nullptr && recipe.computation.precision != "float32")
-    fail("`precision` {}: on {} Attend computes in float32", recipe.computation.precision, device->name());
+  const std::string& precision = recipe.computation.precision;
+  if (ops::Device* const device = trainee.model().device(); device != nullptr)
+    device->set_factors(precision == "bfloat16" ? ops::DeviceFactors::bfloat16
+                        : precision == "tf32"   ? ops::DeviceFactors::tf32
+                                                : ops::DeviceFactors::float32);
+  else if (precision == "tf32")
+    fail("`precision` tf32: it is for GPUs (`device` cuda); the CPU has float32 and bfloat16");
+  else if (precision == "bfloat16" && !Bfloat16Products::available())
+    inform("this machine has no instructions for bfloat16 (AVX512_BF16): training in float32");
   if (!recipe.model.adapters.empty()) check_head_of_adapter(recipe, trainee.model());
   if (shop.kind.join != nullptr) shop.kind.join(trainee, setting);
   std::vector<std::string> drawn;

@@ -59,9 +59,24 @@ Tensor padded_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
         .reshape({B, Lk, heads, spec.head_size})
         .transpose(1, 2);
   };
-  Tensor scores =
-      ops::matmul(padded(q, begin, length, Lq, heads).transpose(1, 2), spread(k).transpose(2, 3)) *
-      spec.scale;  // [B, heads, Lq, Lk]
+  const Tensor query = padded(q, begin, length, Lq, heads).transpose(1, 2), key = spread(k),
+               value = spread(v);
+  const auto rows_of = [&](const Tensor& result) {  // [B, heads, Lq, D] -> [Tq, w]
+    const Tensor rows = result.transpose(1, 2).reshape({B * Lq, spec.width()});
+    if (B * Lq == queries.total()) return rows;
+    Numbers real;
+    for (std::int64_t b = 0; b < B; ++b)
+      for (std::int64_t i = 0; i < length[static_cast<std::size_t>(b)]; ++i) real.push_back(b * Lq + i);
+    return rows.index_select(0, ops::tensor(real));
+  };
+  // If each query's place is that of its key, it does not see its text's padding, which comes later.
+  const bool only_causal = spec.causal && spec.window == 0 && length == keys.length;
+  if (spec.soft_cap == 0 && !call.sinks.defined()) {
+    const Tensor hidden = only_causal ? Tensor() : hidden_keys(spec, length, Lq, keys, Lk, q.device());
+    return rows_of(ops::attention(query, key, value, hidden.defined() ? hidden.logical_not() : Tensor(),
+                                  only_causal, spec.scale));
+  }
+  Tensor scores = ops::matmul(query, key.transpose(2, 3)) * spec.scale;  // [B, heads, Lq, Lk]
   if (spec.soft_cap > 0) scores = ops::tanh(scores / spec.soft_cap) * spec.soft_cap;
   if (const Tensor hidden = hidden_keys(spec, length, Lq, keys, Lk, q.device()); hidden.defined())
     scores = scores.masked_fill(hidden, -std::numeric_limits<double>::infinity());
@@ -69,12 +84,7 @@ Tensor padded_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
     scores = ops::cat({scores, call.sinks.view({1, -1, 1, 1}).expand({B, heads, Lq, 1})}, 3);
   Tensor weights = ops::softmax(scores, -1);
   if (call.sinks.defined()) weights = weights.narrow(3, 0, Lk);
-  const Tensor out = ops::matmul(weights, spread(v)).transpose(1, 2).reshape({B * Lq, spec.width()});
-  if (B * Lq == queries.total()) return out;
-  Numbers real;
-  for (std::int64_t b = 0; b < B; ++b)
-    for (std::int64_t i = 0; i < length[static_cast<std::size_t>(b)]; ++i) real.push_back(b * Lq + i);
-  return out.index_select(0, ops::tensor(real));
+  return rows_of(ops::matmul(weights, value));
 }
 
 }  // namespace attend

@@ -1,5 +1,6 @@
-// Attention of all texts at once, with tensor operations, for devices: texts are padded to the longest one,
-// so that a layer takes about ten operations instead of ten for each text.
+// Attention of all texts at once, for devices: texts are padded to the longest one, so that a layer takes a
+// few operations instead of ten for each text. The device's own kernel computes it without storing scores,
+// except with a soft cap or sinks.
 #pragma once
 
 #include "nn/attention/attention_function.h"

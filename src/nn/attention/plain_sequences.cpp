@@ -41,7 +41,7 @@ bool PlainSequences::can_be_padded() const {
   if (keys_.cache && !keys_.cache->keeps_all(keys_.sequences)) return false;
   for (std::int64_t b = 0; b < layout_.count(); ++b)
     if (layout_.queries.length(b) == 0 || layout_.key_length[b] == 0) return false;
-  return layout_.count() > 1;
+  return layout_.count() > 0;
 }
 
 Tensor PlainSequences::attend_together() const {
