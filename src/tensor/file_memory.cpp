@@ -1,6 +1,7 @@
 #include "tensor/file_memory.h"
 
 #include "tensor/ops.h"
+#include "tensor/tape.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tensor/module.h"
+#include "tensor/tensor.h"
 
 #include <span>
 

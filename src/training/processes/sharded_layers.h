@@ -96,10 +96,10 @@ class ShardedLayers final : public LayerWeights, public std::enable_shared_from_
     auto operator<=>(const Recent&) const = default;
   };
   struct Sum {
-    std::vector<const Piece*> pieces;
-    std::vector<Tensor> values;  // of each, parts of `numbers`
-    Tensor numbers;
-    std::unique_ptr<Ranks::Work> work;
+    std::vector<const Piece*> pieces = {};
+    std::vector<Tensor> values = {};  // of each, parts of `numbers`
+    Tensor numbers = {};
+    std::unique_ptr<Ranks::Work> work = nullptr;
   };
 
   void add(const Transformer& network);
