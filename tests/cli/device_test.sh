@@ -38,16 +38,17 @@ for engine in attend torch; do
 done
 cmp said-attend said-torch || fail "the same model translates otherwise on a device"
 
-# Two processes that go their own steps, whose sums pass through the program's memory.
+# Two processes that go their own steps, or divide the layers; what they send passes through the program's memory.
 port=$((10000 + $$ % 20000))
-for engine in attend torch; do
+for run in "attend local --local-steps 3" "torch local --local-steps 3" "attend divided --shard-weights" "torch divided --shard-weights"; do
+  read -r engine name options <<<"$run"
   for rank in 0 1; do
     RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port "$attend" train --model fresh --engine $engine \
-      --train train.source train.target --output local-$engine --batch-tokens 256 --optimizer sgd --learning-rate 0.1 \
-      --dropout 0 --steps 6 --local-steps 3 --threads 1 --timeout 60 2>>log-$rank &
+      --train train.source train.target --output $name-$engine --batch-tokens 256 --optimizer sgd --learning-rate 0.1 \
+      --dropout 0 --steps 6 $options --threads 1 --timeout 60 2>>log-$rank &
     runs[rank]=$!
   done
-  for rank in 0 1; do wait "${runs[rank]}" || { cat log-0 log-1; fail "local steps with $engine"; }; done
+  for rank in 0 1; do wait "${runs[rank]}" || { cat log-0 log-1; fail "$name with $engine"; }; done
   port=$((port + 1))
 done
 
@@ -62,7 +63,7 @@ def tensors(path):
             begin, end = view["data_offsets"]
             yield name, struct.unpack(f"<{(end - begin) // 4}f", data[8 + size + begin : 8 + size + end])
 
-for run in ("trained", "local"):
+for run in ("trained", "local", "divided"):
     ours, theirs = (dict(tensors(f"{run}-{engine}/model.safetensors")) for engine in ("attend", "torch"))
     assert ours.keys() == theirs.keys()
     most = max(abs(a - b) for name in ours for a, b in zip(ours[name], theirs[name]))
@@ -82,6 +83,13 @@ refused "expected cpu, cuda, cuda:N or auto, found gpu" --device gpu
 refused "int8 weights are for the CPU" --engine torch --weights int8
 refused "a cache of int8 is for models in float32 on the CPU" --engine torch --cache int8
 refused "the device cuda:9 cannot be used: this libtorch has no CUDA, or finds no GPU." --device cuda:9
+if "$attend" train --model fresh --train train.source train.target --output tf32 --steps 1 --precision tf32 2>err; then fail "tf32 on the CPU"; fi
+grep -qF "tf32: it is for GPUs" err || { cat err; fail "tf32 on the CPU"; }
+# Factors of less precision change a loss a little; the training goes on.
+for precision in tf32 bfloat16; do
+  "$attend" train --model fresh --engine torch --train train.source train.target --output $precision --batch-tokens 256 --steps 2 \
+    --precision $precision 2>err || { cat err; fail "--precision $precision on a device"; }
+done
 "$attend" translate trained-attend --device auto <train.source >said-auto 2>err || { cat err; fail "--device auto"; }
 [ -e /dev/nvidia0 ] || grep -qF "no GPU is used: the device cuda:0 cannot be used" err || { cat err; fail "--device auto does not say that it found no GPU"; }
 [ -e /dev/nvidia0 ] || cmp said-attend said-auto || fail "--device auto translates otherwise"

@@ -80,6 +80,8 @@ const ShardedLayers::Piece* ShardedLayers::find(const Tensor& parameter) const {
 
 void ShardedLayers::shard(const Transformer& network) {
   add(network);
+  for (const Tensor& parameter : network->parameters())
+    if (parameter.device() != nullptr) device_ = parameter.device();
   release(network->parameters());
 }
 
@@ -244,7 +246,7 @@ void ShardedLayers::finish_delivery(bool keeps) {
   const Group& group = groups_[static_cast<std::size_t>(delivery_->need.group)];
   for (std::size_t i = 0; keeps && i < group.size(); ++i)
     if (delivery_->values[i].defined() && !is_own(group[i]))
-      group[i].weight.set_data(delivery_->values[i].on(group[i].weight.device()));
+      group[i].weight.set_data(delivery_->values[i].on(device_));
   delivery_.reset();
 }
 
@@ -304,7 +306,7 @@ void ShardedLayers::finish_sums() {
     for (std::size_t i = 0; i < sum.pieces.size(); ++i) {
       if (!is_own(*sum.pieces[i])) continue;
       const Tensor& weight = sum.pieces[i]->weight;
-      const Tensor value = sum.values[i].on(weight.device());
+      const Tensor value = sum.values[i].on(device_);
       Tensor& gradient = weight.mutable_gradient();
       if (gradient.defined())
         gradient.add_(value);

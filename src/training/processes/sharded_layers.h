@@ -37,6 +37,7 @@ class ShardedLayers final : public LayerWeights, public std::enable_shared_from_
   ShardedLayers& operator=(const ShardedLayers&) = delete;
 
   // Divides the layers of a network, which has the same weights on all processes, and frees what others own.
+  // Call it when the network is on its device.
   void shard(const Transformer& network);
   // The same while a network is read: divides it at the first call, then frees this parameter if another owns
   // it.
@@ -123,6 +124,7 @@ class ShardedLayers final : public LayerWeights, public std::enable_shared_from_
   void finish_sums();
 
   Ranks& ranks_;
+  ops::Device* device_ = nullptr;  // of the networks
   std::vector<Group> groups_;
   std::unordered_map<const void*, Place> places_;  // by parameter
   std::set<const void*> networks_;
