@@ -111,8 +111,8 @@ class ShardedLayers final : public LayerWeights, public std::enable_shared_from_
                                                  const Counts& counts) const;
   bool is_own(const Piece& piece) const { return piece.owner == ranks_.rank(); }
   Need agree(const Need& own);
-  // Carries out what others need until it is this need's turn; for none, until nobody needs anything.
-  // `gradients`: of the group's pieces, for a sum.
+  // Waits for the turn of `own`, or if that is none for the others, and takes part in all exchanges until
+  // then. `gradients`: of the group's pieces, for a sum.
   void meet(Need own, std::span<Tensor> gradients = {});
   void deliver(const Need& need, bool keeps);
   void begin_delivery(const Need& need);
