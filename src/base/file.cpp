@@ -223,4 +223,11 @@ void write_file_atomically(const fs::path& path, std::string_view text) {
   file.commit();
 }
 
+void copy_file_atomically(const fs::path& from, const fs::path& to) {
+  fs::create_directories(to.parent_path());
+  AtomicFile copy(to);
+  copy.write(MappedFile(from).bytes());
+  copy.commit();
+}
+
 }  // namespace attend

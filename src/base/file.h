@@ -74,5 +74,7 @@ class DirectoryLock {
 };
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view text);
+// Creates missing folders of `to`.
+void copy_file_atomically(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace attend

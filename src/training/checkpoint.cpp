@@ -133,12 +133,8 @@ TrainingState Checkpoints::state_in(const fs::path& checkpoint) {
 void copy_model(const fs::path& checkpoint, const fs::path& to) {
   const std::set<fs::path> of_the_run = {kWhole, kOptimizer, kCarried};
   for (const auto& entry : fs::recursive_directory_iterator(checkpoint)) {
-    const fs::path name = entry.path().lexically_relative(checkpoint), copy = to / name,
-                   unfinished = copy.string() + ".unfinished";
-    if (!entry.is_regular_file() || of_the_run.contains(name)) continue;
-    fs::create_directories(copy.parent_path());
-    fs::copy_file(entry.path(), unfinished, fs::copy_options::overwrite_existing);
-    fs::rename(unfinished, copy);
+    const fs::path name = entry.path().lexically_relative(checkpoint);
+    if (entry.is_regular_file() && !of_the_run.contains(name)) copy_file_atomically(entry.path(), to / name);
   }
 }
 

@@ -163,6 +163,27 @@ void check_best(const Recipe& recipe, const Objective& held_out) {
          fmt::join(names, ", "));
 }
 
+// The precision of a device's products, during a run. On the CPU, Pass::bfloat16 sets it.
+class DevicePrecision {
+ public:
+  DevicePrecision(const std::string& precision, ops::Device* device) : device_(device) {
+    if (device_ != nullptr && precision != "float32")
+      device_->set_factors(precision == "tf32" ? ops::DeviceFactors::tf32 : ops::DeviceFactors::bfloat16);
+    else if (device_ == nullptr && precision == "tf32")
+      fail("`precision` tf32: it is for GPUs (`device` cuda); the CPU has float32 and bfloat16");
+    else if (device_ == nullptr && precision == "bfloat16" && !Bfloat16Products::available())
+      inform("this machine has no instructions for bfloat16 (AVX512_BF16): training in float32");
+  }
+  ~DevicePrecision() {
+    if (device_ != nullptr) device_->set_factors(ops::DeviceFactors::float32);
+  }
+  DevicePrecision(const DevicePrecision&) = delete;
+  DevicePrecision& operator=(const DevicePrecision&) = delete;
+
+ private:
+  ops::Device* device_;
+};
+
 // As one of `ranks` processes; only the first writes to OUTPUT.
 TrainingEnd train_together(const Recipe& given, const std::function<bool()>& stop, Ranks& ranks) {
   std::optional<DirectoryLock> lock;
@@ -199,15 +220,7 @@ TrainingEnd train_together(const Recipe& given, const std::function<bool()>& sto
                        .only_adapter_learns = adapts,
                        .modules_to_save = wanted ? wanted->modules_to_save : std::vector<std::string>(),
                        .after_reading = keep_own}));
-  const std::string& precision = recipe.computation.precision;
-  if (ops::Device* const device = trainee.model().device(); device != nullptr)
-    device->set_factors(precision == "bfloat16" ? ops::DeviceFactors::bfloat16
-                        : precision == "tf32"   ? ops::DeviceFactors::tf32
-                                                : ops::DeviceFactors::float32);
-  else if (precision == "tf32")
-    fail("`precision` tf32: it is for GPUs (`device` cuda); the CPU has float32 and bfloat16");
-  else if (precision == "bfloat16" && !Bfloat16Products::available())
-    inform("this machine has no instructions for bfloat16 (AVX512_BF16): training in float32");
+  const DevicePrecision precision(recipe.computation.precision, trainee.model().device());
   if (!recipe.model.adapters.empty()) check_head_of_adapter(recipe, trainee.model());
   if (shop.kind.join != nullptr) shop.kind.join(trainee, setting);
   std::vector<std::string> drawn;

@@ -16,11 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void copy_whole(const fs::path& from, const fs::path& to) {
-  fs::create_directories(to.parent_path());
-  write_file_atomically(to, read_file(from));
-}
-
 // The regular files of a folder; none if it does not exist.
 std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> names;
@@ -57,13 +52,14 @@ void copy_companions(const fs::path& from, const fs::path& to) {
   tokenizers::copy_tokenizer(from, to);
   for (const char* name : {"preprocessor_config.json", "processor_config.json", "chat_template.jinja",
                            "chat_template.json", "modules.json", "config_sentence_transformers.json"})
-    if (file_exists(from / name)) copy_whole(from / name, to / name);
+    if (file_exists(from / name)) copy_file_atomically(from / name, to / name);
   for (const fs::path& name : files_in(from))
-    if (is_sentence_config(name.string())) copy_whole(from / name, to / name);
+    if (is_sentence_config(name.string())) copy_file_atomically(from / name, to / name);
   std::vector<std::string> folders = sentence_module_folders(from);
   folders.push_back("additional_chat_templates");
   for (const std::string& folder : folders)
-    for (const fs::path& name : files_in(from / folder)) copy_whole(from / folder / name, to / folder / name);
+    for (const fs::path& name : files_in(from / folder))
+      copy_file_atomically(from / folder / name, to / folder / name);
 }
 
 }  // namespace attend

@@ -1,65 +1,81 @@
 #include "training/processes/handing_out.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 namespace attend {
+namespace {
+
+constexpr std::int64_t kMessage = 8 << 20;  // bytes
 
 std::span<std::byte> bytes_of(const Tensor& tensor) {
   return {static_cast<std::byte*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())};
 }
 
-namespace {
+}  // namespace
 
-constexpr std::size_t kMessage = 8 << 20;
-
-// Sends small tensors in one message.
-void hand_out_together(Ranks& ranks, std::span<const Tensor> tensors, std::int64_t root) {
-  std::vector<std::byte> message;
-  if (ranks.rank() == root) {
-    for (const Tensor& tensor : tensors) {
-      const auto bytes = bytes_of(tensor);
-      message.insert(message.end(), bytes.begin(), bytes.end());
-    }
-  } else {
-    std::size_t size = 0;
-    for (const Tensor& tensor : tensors) size += bytes_of(tensor).size();
-    message.resize(size);
+Message::Message(Ranks& ranks, std::span<const Tensor> tensors, std::int64_t root)
+    : tensors_(tensors.begin(), tensors.end()),
+      memory_(std::make_unique<Memory>()),
+      receives_(ranks.rank() != root) {
+  const Unrecorded no_grad;
+  std::size_t size = 0;
+  for (const Tensor& tensor : tensors_) {
+    memory_->whole.push_back(tensor.detach().home().contiguous());
+    size += bytes_of(memory_->whole.back()).size();
   }
-  ranks.broadcast(message, root);
-  if (ranks.rank() == root) return;
-  const std::byte* from = message.data();
-  for (const Tensor& tensor : tensors) {
-    const auto bytes = bytes_of(tensor);
-    std::memcpy(bytes.data(), from, bytes.size());
-    from += bytes.size();
+  if (size == 0) return;
+  std::span<std::byte> bytes = bytes_of(memory_->whole.front());
+  if (tensors_.size() > 1) {
+    std::vector<std::byte>& packed = memory_->packed;
+    packed.reserve(size);
+    if (receives_) packed.resize(size);
+    for (const Tensor& tensor : memory_->whole)
+      if (const auto own = bytes_of(tensor); !receives_) packed.insert(packed.end(), own.begin(), own.end());
+    bytes = packed;
+  }
+  work_ = ranks.begin_broadcast(bytes, root);
+}
+
+Message::~Message() {
+  // If a process was lost, the engine may still write to this memory.
+  if (work_ != nullptr) static_cast<void>(memory_.release());
+}
+
+void Message::finish() {
+  if (work_ != nullptr) work_->wait();
+  work_ = nullptr;
+  if (!receives_) return;
+  const Unrecorded no_grad;
+  const std::byte* from = memory_->packed.data();
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const Tensor &tensor = tensors_[i], &whole = memory_->whole[i];
+    if (tensors_.size() > 1) {
+      const auto bytes = bytes_of(whole);
+      std::copy_n(from, bytes.size(), bytes.begin());
+      from += bytes.size();
+    }
+    if (tensor.device() != nullptr || !tensor.is_contiguous()) tensor.detach().copy_(whole);
+    // May be written through pointers: packed copies must be updated.
+    tensor.bump_version();
   }
 }
 
-}  // namespace
+std::vector<std::span<const Tensor>> messages_of(std::span<const Tensor> tensors) {
+  std::vector<std::span<const Tensor>> messages;
+  for (std::size_t begin = 0, end = 0; begin < tensors.size(); begin = end) {
+    std::int64_t size = 0;
+    for (end = begin; end < tensors.size() && (end == begin || size + tensors[end].bytes() <= kMessage);
+         ++end)
+      size += tensors[end].bytes();
+    messages.push_back(tensors.subspan(begin, end - begin));
+  }
+  return messages;
+}
 
 void hand_out(Ranks& ranks, std::span<const Tensor> tensors, std::int64_t root) {
   if (ranks.alone()) return;
-  const Unrecorded no_grad;
-  std::vector<Tensor> whole;  // contiguous in the program's memory
-  for (const Tensor& tensor : tensors) whole.push_back(tensor.detach().home().contiguous());
-  for (std::size_t begin = 0, end = 0; begin < whole.size(); begin = end) {
-    std::size_t size = 0;
-    for (end = begin; end < whole.size() && (end == begin || size + bytes_of(whole[end]).size() <= kMessage);
-         ++end)
-      size += bytes_of(whole[end]).size();
-    if (end == begin + 1)
-      ranks.broadcast(bytes_of(whole[begin]), root);
-    else
-      hand_out_together(ranks, std::span(whole).subspan(begin, end - begin), root);
-  }
-  if (ranks.rank() == root) return;
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    if (tensors[i].device() != nullptr || !tensors[i].is_contiguous()) tensors[i].detach().copy_(whole[i]);
-    // May be written through pointers: packed copies must be updated.
-    tensors[i].bump_version();
-  }
+  for (const std::span<const Tensor> message : messages_of(tensors)) Message(ranks, message, root).finish();
 }
 
 std::vector<std::int64_t> share_out(std::span<const std::int64_t> sizes, std::int64_t ranks) {

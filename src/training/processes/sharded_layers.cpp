@@ -2,7 +2,6 @@
 
 #include "nn/linear/packed_matrix.h"
 #include "tensor/file_memory.h"
-#include "training/processes/handing_out.h"
 
 #include <algorithm>
 
@@ -11,7 +10,6 @@ namespace {
 
 constexpr std::size_t kGroupPieces = 64;          // the bits of Need::pieces
 constexpr std::int64_t kBucketNumbers = 1 << 23;  // 32 MB
-constexpr std::int64_t kSmall = 1 << 16;          // numbers of a tensor that is sent with others
 
 bool has(std::uint64_t pieces, std::size_t i) {
   return (pieces >> i & 1) != 0;
@@ -34,7 +32,6 @@ ShardedLayers::ShardedLayers(Ranks& ranks) : ranks_(ranks) {
 ShardedLayers::~ShardedLayers() {
   ranks_.before_collectives(nullptr);
   // If a process was lost, the engine may still write to this memory.
-  if (delivery_) static_cast<void>(new Delivery(*std::move(delivery_)));
   if (!sums_.empty()) static_cast<void>(new std::vector<Sum>(std::move(sums_)));
 }
 
@@ -95,19 +92,16 @@ std::optional<std::int64_t> ShardedLayers::owner(const Tensor& parameter) const 
   return piece == nullptr ? std::nullopt : std::optional(piece->owner);
 }
 
-template <class Counts>
-std::map<std::size_t, std::uint64_t> ShardedLayers::pieces_of(std::span<const Tensor> parameters,
-                                                              const Counts& counts) const {
+std::map<std::size_t, std::uint64_t> ShardedLayers::pieces_of(std::span<const Tensor> parameters) const {
   std::map<std::size_t, std::uint64_t> pieces;
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    if (const auto place = places_.find(parameters[i].identity()); place != places_.end() && counts(i))
+  for (const Tensor& parameter : parameters)
+    if (const auto place = places_.find(parameter.identity()); place != places_.end())
       pieces[place->second.group] |= std::uint64_t{1} << place->second.piece;
   return pieces;
 }
 
 void ShardedLayers::give(const Tensor& parameter) {
-  const auto every = [](std::size_t) { return true; };
-  for (const auto& [group, pieces] : pieces_of(std::span(&parameter, 1), every)) {
+  for (const auto& [group, pieces] : pieces_of(std::span(&parameter, 1))) {
     meet({Action::give, static_cast<std::int64_t>(group), pieces, ranks_.rank()});
     release(std::span(&parameter, 1));
   }
@@ -118,8 +112,7 @@ void ShardedLayers::wait_for_all() {
 }
 
 void ShardedLayers::fetch(std::span<const Tensor> parameters) {
-  const auto every = [](std::size_t) { return true; };
-  for (const auto& [group, pieces] : pieces_of(parameters, every))
+  for (const auto& [group, pieces] : pieces_of(parameters))
     meet({Action::fetch, static_cast<std::int64_t>(group), pieces});
 }
 
@@ -132,14 +125,16 @@ void ShardedLayers::release(std::span<const Tensor> parameters) {
 }
 
 void ShardedLayers::sum(std::span<const Tensor> parameters, std::span<Tensor> gradients) {
-  const auto defined = [&](std::size_t i) { return gradients[i].defined(); };
-  for (const auto& [group, pieces] : pieces_of(parameters, defined)) {
+  for (const auto& [group, all] : pieces_of(parameters)) {
     std::vector<Tensor> own(groups_[group].size());
-    for (std::size_t i = 0; i < parameters.size(); ++i)
-      if (const auto place = places_.find(parameters[i].identity());
-          place != places_.end() && place->second.group == group)
-        own[place->second.piece] = std::exchange(gradients[i], {});
-    meet({Action::sum, static_cast<std::int64_t>(group), pieces}, own);
+    std::uint64_t pieces = 0;  // with a gradient
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const auto place = places_.find(parameters[i].identity());
+      if (place == places_.end() || place->second.group != group || !gradients[i].defined()) continue;
+      own[place->second.piece] = std::exchange(gradients[i], {});
+      pieces |= std::uint64_t{1} << place->second.piece;
+    }
+    if (pieces != 0) meet({Action::sum, static_cast<std::int64_t>(group), pieces}, own);
   }
 }
 
@@ -206,47 +201,28 @@ void ShardedLayers::remember(const Need& need) {
   last_ = {last_.later, need};
 }
 
-// Large tensors one by one, and the small ones of an owner in one message.
 void ShardedLayers::begin_delivery(const Need& need) {
   const Group& group = groups_[static_cast<std::size_t>(need.group)];
-  delivery_ = {.need = need, .values = std::vector<Tensor>(group.size())};
-  const auto send = [&](const Tensor& tensor, std::int64_t owner) {
-    delivery_->works.push_back(ranks_.begin_broadcast(bytes_of(tensor), owner));
-  };
+  delivery_.emplace(need, std::vector<Tensor>(group.size()));
   for (std::int64_t owner = 0; owner < ranks_.size(); ++owner) {
-    std::vector<std::size_t> small;
-    std::int64_t numbers = 0;
+    std::vector<Tensor> values;
     for (std::size_t i = 0; i < group.size(); ++i) {
       if (!has(need.pieces, i) || group[i].owner != owner) continue;
       const Tensor& weight = group[i].weight;
-      if (weight.numel() < kSmall) {
-        small.push_back(i);
-        numbers += weight.numel();
-        continue;
-      }
-      delivery_->values[i] = is_own(group[i]) ? weight.detach().home() : ops::empty(weight.sizes());
-      send(delivery_->values[i], owner);
+      values.push_back(is_own(group[i]) ? weight.detach() : ops::empty(weight.sizes(), kFloat, device_));
+      delivery_->values[i] = values.back();
     }
-    if (small.empty()) continue;
-    const Tensor message = ops::empty({numbers});
-    numbers = 0;
-    for (const std::size_t i : small) {
-      const Tensor& weight = group[i].weight;
-      delivery_->values[i] = message.narrow(0, numbers, weight.numel()).view(weight.sizes());
-      if (is_own(group[i])) delivery_->values[i].copy_(weight.detach());
-      numbers += weight.numel();
-    }
-    send(message, owner);
+    for (const std::span<const Tensor> message : messages_of(values))
+      delivery_->messages.push_back(std::make_unique<Message>(ranks_, message, owner));
   }
 }
 
 void ShardedLayers::finish_delivery(bool keeps) {
   if (!delivery_) return;
-  for (const auto& work : delivery_->works) work->wait();
+  for (const auto& message : delivery_->messages) message->finish();
   const Group& group = groups_[static_cast<std::size_t>(delivery_->need.group)];
   for (std::size_t i = 0; keeps && i < group.size(); ++i)
-    if (delivery_->values[i].defined() && !is_own(group[i]))
-      group[i].weight.set_data(delivery_->values[i].on(device_));
+    if (delivery_->values[i].defined() && !is_own(group[i])) group[i].weight.set_data(delivery_->values[i]);
   delivery_.reset();
 }
 

@@ -19,6 +19,7 @@
 #include "nn/transformer/layer_weights.h"
 #include "nn/transformer/transformer.h"
 #include "parallel/ranks.h"
+#include "training/processes/handing_out.h"
 
 #include <filesystem>
 #include <map>
@@ -87,9 +88,10 @@ class ShardedLayers final : public LayerWeights, public std::enable_shared_from_
   };
   // A layer on its way from its owners to all.
   struct Delivery {
+    Delivery(const Need& layer, std::vector<Tensor> pieces) : need(layer), values(std::move(pieces)) {}
     Need need;
-    std::vector<Tensor> values = {};  // of each piece
-    std::vector<std::unique_ptr<Ranks::Work>> works = {};
+    std::vector<Tensor> values;  // of each piece
+    std::vector<std::unique_ptr<Message>> messages;
   };
   // The last two layers that were fetched; Action::none: the processes met without a need.
   struct Recent {
@@ -106,9 +108,7 @@ class ShardedLayers final : public LayerWeights, public std::enable_shared_from_
   void add(const Transformer& network);
   const Piece* find(const Tensor& parameter) const;
   // The pieces of each group among these parameters.
-  template <class Counts>
-  std::map<std::size_t, std::uint64_t> pieces_of(std::span<const Tensor> parameters,
-                                                 const Counts& counts) const;
+  std::map<std::size_t, std::uint64_t> pieces_of(std::span<const Tensor> parameters) const;
   bool is_own(const Piece& piece) const { return piece.owner == ranks_.rank(); }
   Need agree(const Need& own);
   // Waits for the turn of `own`, or if that is none for the others, and takes part in all exchanges until
