@@ -26,9 +26,12 @@ TYPES = [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Type.Q5
          Type.Q2_K, Type.Q3_K, Type.IQ4_NL, Type.IQ4_XS, Type.MXFP4, Type.IQ2_XXS, Type.IQ2_XS, Type.IQ2_S, Type.IQ3_XXS, Type.IQ3_S,
          Type.IQ1_S, Type.IQ1_M]
 CASES = ["gpt2", "gpt2-untied", "gptj", "bert", "bert-cased", "t5", "t5-gated", "t5encoder", *gguf_decoders.CASES]
-SCALES = {Type.Q4_K: [0, 2], Type.Q5_K: [0, 2], Type.Q6_K: [208], Type.Q2_K: [80, 82], Type.Q3_K: [108], Type.IQ4_NL: [0],
-          Type.IQ4_XS: [0], Type.IQ2_XXS: [0], Type.IQ2_XS: [0], Type.IQ2_S: [0], Type.IQ3_XXS: [0], Type.IQ3_S: [0],
-          Type.IQ1_S: [0], Type.IQ1_M: []}  # the positions of a block's float16
+# The positions of a block's float16, and their size, so that numbers have a standard deviation of about 0.05: with larger
+# ones a model would amplify rounding.
+SCALES = {Type.Q4_K: ([0, 2], 7e-5), Type.Q5_K: ([0, 2], 7e-5), Type.Q6_K: ([208], 4e-5), Type.Q2_K: ([80, 82], 1e-3),
+          Type.Q3_K: ([108], 1e-3), Type.IQ4_NL: ([0], 7e-4), Type.IQ4_XS: ([0], 4e-5), Type.IQ2_XXS: ([0], 1e-3),
+          Type.IQ2_XS: ([0], 1e-3), Type.IQ2_S: ([0], 1e-3), Type.IQ3_XXS: ([0], 3e-4), Type.IQ3_S: ([0], 3e-4),
+          Type.IQ1_S: ([0], 2e-3), Type.IQ1_M: ([], 0)}  # fmt: skip
 
 
 def quantize(rng: np.random.Generator, numbers: np.ndarray, kind: Type) -> np.ndarray:
@@ -36,8 +39,9 @@ def quantize(rng: np.random.Generator, numbers: np.ndarray, kind: Type) -> np.nd
     if kind in SCALES:
         count, size = gguf.GGML_QUANT_SIZES[kind]
         blocks = rng.integers(0, 256, (numbers.size // count, size), dtype=np.uint8)
-        for place in SCALES[kind]:
-            scale = (rng.normal(size=len(blocks)) * 0.002).astype(np.float16)
+        places, unit = SCALES[kind]
+        for place in places:
+            scale = (rng.normal(size=len(blocks)) * unit).astype(np.float16)
             blocks[:, place : place + 2] = scale[:, None].view(np.uint8)
         if kind == Type.IQ1_M:  # its float16 is in the highest bits of four words: a small one, of any sign
             blocks[:, 49::2] &= 0x0F
