@@ -179,8 +179,8 @@ inline IntVector max(IntVector a, IntVector b) {
 #endif
 
 // Lane i of the result is lane lanes[i] of a and b, which are numbered together.
-template <int... lanes>
-inline Vector pick(Vector a, Vector b) {
+template <int... lanes, class V>
+inline V pick(V a, V b) {
 #if __has_builtin(__builtin_shufflevector)
   return __builtin_shufflevector(a, b, lanes...);
 #else  // GCC before 12
@@ -189,8 +189,8 @@ inline Vector pick(Vector a, Vector b) {
 }
 
 // All lanes combined in halves: lane i with lane i + W / 2, then i + W / 4, ...
-template <int half, class Combine, int... lanes>
-inline float combine_lanes(Vector v, Combine combine, std::integer_sequence<int, lanes...> all) {
+template <int half, class V, class Combine, int... lanes>
+inline auto combine_lanes(V v, Combine combine, std::integer_sequence<int, lanes...> all) {
   if constexpr (half == 0)
     return v[0];
   else
@@ -203,6 +203,14 @@ inline float sum(Vector v) {
 inline float largest(Vector v) {
   return combine_lanes<W / 2>(
       v, [](Vector a, Vector b) { return max(a, b); }, std::make_integer_sequence<int, W>{});
+}
+inline std::int32_t sum(IntVector v) {
+  return combine_lanes<W / 2>(
+      v, [](IntVector a, IntVector b) { return a + b; }, std::make_integer_sequence<int, W>{});
+}
+inline std::int32_t largest(IntVector v) {
+  return combine_lanes<W / 2>(
+      v, [](IntVector a, IntVector b) { return max(a, b); }, std::make_integer_sequence<int, W>{});
 }
 
 // The number of lanes of a sum, in every instruction set.

@@ -45,10 +45,9 @@ bool pack_blocks(const BlockMatrix& matrix, std::int64_t n, const float* numbers
 // Column n of the matrix as float32: row n of W, [depth].
 void block_column(const BlockMatrix& matrix, std::int64_t n, float* to);
 
-// For multiply_blocks: rows in bytes, and for each of their groups a step, the step times the sum of the
-// group and the sums of its halves.
+// For multiply_blocks: rows in bytes, and for each of their groups a step and two numbers for each half.
 inline std::int64_t block_scratch(std::int64_t depth) {
-  return kInt8Rows * (int8_stride(depth) + depth / kBlockGroup * 16);
+  return kInt8Rows * (depth + depth / kBlockGroup * 20);
 }
 
 }  // namespace attend::kernels

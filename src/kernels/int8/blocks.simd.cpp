@@ -33,14 +33,64 @@ inline Vector load_scales(const std::uint8_t* p) {
 #endif
 }
 
-// Some rows of the left factor by groups.
+// The rows of a tile by groups. All rows are at constant distances, so that a tile needs few pointers.
 struct BlockRows {
-  const std::int8_t* bytes;  // `stride` apart
-  std::int64_t stride, groups;
-  const float* steps;          // [rows][groups]
-  const float* sums;           // [rows][groups]: of the numbers themselves, step * sum of q
-  const std::int32_t* halves;  // [rows][groups][2]: sums of q
+  std::int64_t groups;
+  std::int8_t* bytes;   // [groups][kRows][32]
+  float* steps;         // [groups][kRows]
+  std::int32_t* first;  // [groups][halves][kRows]: what the sums of products begin with, -zero * sum of q
+  float* sums;          // [groups][halves][kRows]: of the numbers themselves, step * sum of q
+
+  BlockRows tile(std::int64_t i) const {
+    const std::int64_t at = i * groups * kRows;
+    return {groups, bytes + at * kBlockGroup, steps + at, first + at * 2, sums + at * 2};
+  }
 };
+
+// Quantizes a group, as quantize does. `to_sums`: of the integers of each half, or of all.
+inline float quantize_group(std::int8_t* to, const float* x, std::int64_t halves,
+                            std::int32_t (&to_sums)[2]) {
+  constexpr int kVectors = kBlockGroup / W;
+  IntVector bits{};
+#pragma GCC unroll 8
+  for (int i = 0; i < kVectors; ++i) bits = max(load_ints(x + i * W) & 0x7fffffff, bits);
+  const std::int32_t most = largest(bits);
+  float size = 0;
+  std::memcpy(&size, &most, sizeof size);
+  const bool infinite = most >= 0x7f800000;
+  if (infinite || size < 1e-30f) {
+    std::memset(to, 0, kBlockGroup);
+    to_sums[0] = to_sums[1] = 0;
+    return infinite ? __builtin_nanf("") : 0.0f;
+  }
+  const float factor = 127.0f / size;
+  IntVector sums[2]{};
+#pragma GCC unroll 8
+  for (int i = 0; i < kVectors; ++i) {
+    const IntVector q = round(load(x + i * W) * factor);
+    store_bytes(reinterpret_cast<std::uint8_t*>(to) + i * W, q, 0);
+    sums[i * 2 / kVectors] += q;
+  }
+  to_sums[0] = sum(halves == 2 ? sums[0] : sums[0] + sums[1]);
+  if (halves == 2) to_sums[1] = sum(sums[1]);
+  return size / 127.0f;
+}
+
+// Row r of a tile.
+inline void quantize_row(const BlockRows& to, std::int64_t r, const float* x, std::int64_t halves,
+                         std::int32_t zero) {
+  for (std::int64_t g = 0; g < to.groups; ++g) {
+    const std::int64_t at = g * kRows + r;
+    std::int32_t sums[2] = {};
+    const float step = quantize_group(to.bytes + at * kBlockGroup, x + g * kBlockGroup, halves, sums);
+    to.steps[at] = step;
+    for (std::int64_t h = 0; h < halves; ++h) {
+      const std::int64_t half = (g * halves + h) * kRows + r;
+      to.first[half] = -zero * sums[h];
+      to.sums[half] = step * static_cast<float>(sums[h]);
+    }
+  }
+}
 
 // What a tile needs to know of a matrix at compile time.
 template <bool bits4, bool starts, bool halves>
@@ -51,6 +101,11 @@ struct Layout {
                                 kNumbersAt = kStartsAt * (starts ? 2 : 1),
                                 kBytes = kNumbersAt + kBlockGroup * kInt8Panel / (bits4 ? 2 : 1);
 };
+
+// Whether numbers become signed by a flip of their highest bit, so that they need no zero.
+inline bool flips_numbers(const BlockMatrix& b) {
+  return !kUnsigned && b.zero == 128;
+}
 
 // Integers of the p-th vector of columns, of the k-th four of a group.
 template <class L>
@@ -64,16 +119,15 @@ inline IntVector numbers(const std::uint8_t* from, int k, int p, bool flips) {
   return flips ? n ^ static_cast<std::int32_t>(0x80808080u) : n;
 }
 
-// y of R rows from row r0 of the block, and of one panel: sums [R][16] without unit and bias.
+// y of the first R rows of a tile and of one panel: sums [R][16] without unit and bias.
 template <int R, class L>
-void sum_groups(const BlockMatrix& b, const BlockRows& x, std::int64_t r0, std::int64_t panel, float* to) {
+void sum_groups(const BlockMatrix& b, const BlockRows& x, std::int64_t panel, float* to) {
   Vector sum[R][kPerPanel];
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
     for (int p = 0; p < kPerPanel; ++p) sum[r][p] = Vector{};
-  const bool flips = !kUnsigned && b.zero == 128;
-  const std::int32_t zero = flips ? 0 : b.zero;
+  const bool flips = flips_numbers(b);
   const std::uint8_t* group = b.group(panel, 0);
   for (std::int64_t g = 0; g < x.groups; ++g, group += L::kBytes) {
 #pragma GCC unroll 8
@@ -84,10 +138,9 @@ void sum_groups(const BlockMatrix& b, const BlockRows& x, std::int64_t r0, std::
       IntVector whole[R][kPerPanel];
 #pragma GCC unroll 8
       for (int r = 0; r < R; ++r) {
-        const std::int32_t* const own = x.halves + ((r0 + r) * x.groups + g) * 2;
-        const std::int32_t of_row = L::kHalves == 2 ? own[h] : own[0] + own[1];
+        const std::int32_t first = x.first[(g * L::kHalves + h) * kRows + r];
 #pragma GCC unroll 4
-        for (int p = 0; p < kPerPanel; ++p) whole[r][p] = -zero * of_row - IntVector{};
+        for (int p = 0; p < kPerPanel; ++p) whole[r][p] = first - IntVector{};
       }
 #pragma GCC unroll 8
       for (int k = h * 8 / L::kHalves; k < (h + 1) * 8 / L::kHalves; ++k) {
@@ -97,7 +150,7 @@ void sum_groups(const BlockMatrix& b, const BlockRows& x, std::int64_t r0, std::
 #pragma GCC unroll 8
         for (int r = 0; r < R; ++r) {
           std::int32_t four;
-          std::memcpy(&four, x.bytes + (r0 + r) * x.stride + g * kBlockGroup + k * 4, 4);
+          std::memcpy(&four, x.bytes + (g * kRows + r) * kBlockGroup + k * 4, 4);
           const Left left(four);
 #pragma GCC unroll 4
           for (int p = 0; p < kPerPanel; ++p) whole[r][p] = add_numbers(whole[r][p], n[p], left);
@@ -108,8 +161,8 @@ void sum_groups(const BlockMatrix& b, const BlockRows& x, std::int64_t r0, std::
         const Vector scale = load_scales(group + (h * kInt8Panel + p * W) * 2);
 #pragma GCC unroll 8
         for (int r = 0; r < R; ++r)
-          sum[r][p] = fused(__builtin_convertvector(whole[r][p], Vector),
-                            scale * x.steps[(r0 + r) * x.groups + g], sum[r][p]);
+          sum[r][p] =
+              fused(__builtin_convertvector(whole[r][p], Vector), scale * x.steps[g * kRows + r], sum[r][p]);
       }
     }
     if constexpr (L::kStarts)
@@ -119,12 +172,8 @@ void sum_groups(const BlockMatrix& b, const BlockRows& x, std::int64_t r0, std::
         for (int h = 0; h < L::kHalves; ++h) {
           const Vector start = load_scales(group + L::kStartsAt + (h * kInt8Panel + p * W) * 2);
 #pragma GCC unroll 8
-          for (int r = 0; r < R; ++r) {
-            const std::int64_t at = (r0 + r) * x.groups + g;
-            const float own =
-                L::kHalves == 2 ? x.steps[at] * static_cast<float>(x.halves[at * 2 + h]) : x.sums[at];
-            sum[r][p] = fused(start, splat(own), sum[r][p]);
-          }
+          for (int r = 0; r < R; ++r)
+            sum[r][p] = fused(start, splat(x.sums[(g * L::kHalves + h) * kRows + r]), sum[r][p]);
         }
   }
 #pragma GCC unroll 8
@@ -149,13 +198,12 @@ void finish_sums(const BlockMatrix& b, const Int8Product& m, const float* sums, 
   }
 }
 
-// The last `rows` rows, at most R.
+// The same for `rows` rows, at most R.
 template <int R, class L>
-void last_rows(const BlockMatrix& b, const BlockRows& x, std::int64_t rows, std::int64_t r,
-               std::int64_t panel, float* to) {
+void sum_rows(const BlockMatrix& b, const BlockRows& x, std::int64_t rows, std::int64_t panel, float* to) {
   if constexpr (R > 0) {
-    if (rows < R) return last_rows<R - 1, L>(b, x, rows, r, panel, to);
-    sum_groups<R, L>(b, x, r, panel, to);
+    if (rows < R) return sum_rows<R - 1, L>(b, x, rows, panel, to);
+    sum_groups<R, L>(b, x, panel, to);
   }
 }
 
@@ -164,9 +212,9 @@ void multiply_rows(const BlockMatrix& b, const Int8Product& m, const BlockRows& 
                    std::int64_t rows, std::int64_t panel_begin, std::int64_t panel_end) {
   alignas(64) float sums[kInt8Rows * kInt8Panel];
   for (std::int64_t panel = panel_begin; panel < panel_end; ++panel) {
-    std::int64_t r = 0;
-    for (; r + kRows <= rows; r += kRows) sum_groups<kRows, L>(b, x, r, panel, sums + r * kInt8Panel);
-    last_rows<kRows - 1, L>(b, x, rows - r, r, panel, sums + r * kInt8Panel);
+    for (std::int64_t r = 0; r < rows; r += kRows)
+      sum_rows<kRows, L>(b, x.tile(r / kRows), rows - r < kRows ? rows - r : kRows, panel,
+                         sums + r * kInt8Panel);
     with_activation(m.activation, [&](auto function) { finish_sums(b, m, sums, i, rows, panel, function); });
   }
 }
@@ -175,25 +223,16 @@ void multiply_rows(const BlockMatrix& b, const Int8Product& m, const BlockRows& 
 
 void multiply_blocks(const BlockMatrix& b, const Int8Product& m, std::int64_t row_begin, std::int64_t row_end,
                      std::int64_t panel_begin, std::int64_t panel_end, std::uint8_t* scratch) {
-  const std::int64_t groups = b.group_count(), stride = int8_stride(b.depth);
-  auto* const steps = reinterpret_cast<float*>(scratch + kInt8Rows * stride);
-  float* const sums = steps + kInt8Rows * groups;
-  auto* const halves = reinterpret_cast<std::int32_t*>(sums + kInt8Rows * groups);
+  const std::int64_t groups = b.group_count(), halves = b.halves(), all = kInt8Rows * groups;
+  auto* const steps = reinterpret_cast<float*>(scratch + all * kBlockGroup);
+  auto* const first = reinterpret_cast<std::int32_t*>(steps + all);
+  const BlockRows x{groups, reinterpret_cast<std::int8_t*>(scratch), steps, first,
+                    reinterpret_cast<float*>(first + all * 2)};
+  const std::int32_t zero = flips_numbers(b) ? 0 : b.zero;
   for (std::int64_t i = row_begin; i < row_end; i += kInt8Rows) {
     const std::int64_t rows = row_end - i < kInt8Rows ? row_end - i : kInt8Rows;
     for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t g = 0; g < groups; ++g) {
-        std::uint8_t* const to = scratch + r * stride + g * kBlockGroup;
-        const std::int64_t at = r * groups + g;
-        steps[at] = quantize(to, m.x + (i + r) * m.x_row + g * kBlockGroup, kBlockGroup, kBlockGroup, 0);
-        for (const int h : {0, 1}) {
-          std::int32_t sum = 0;
-          for (int k = 0; k < 16; ++k) sum += static_cast<std::int8_t>(to[h * 16 + k]);
-          halves[at * 2 + h] = sum;
-        }
-        sums[at] = steps[at] * static_cast<float>(halves[at * 2] + halves[at * 2 + 1]);
-      }
-    const BlockRows x{reinterpret_cast<const std::int8_t*>(scratch), stride, groups, steps, sums, halves};
+      quantize_row(x.tile(r / kRows), r % kRows, m.x + (i + r) * m.x_row, halves, zero);
     const auto run = [&](auto layout) {
       multiply_rows<decltype(layout)>(b, m, x, i, rows, panel_begin, panel_end);
     };

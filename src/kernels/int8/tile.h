@@ -151,13 +151,7 @@ inline std::int32_t largest_size(const float* x, std::int64_t count, IntVector a
     maxima[0] = max(bits, maxima[0]);
   }
   for (int i = 1; i < 4; ++i) maxima[0] = max(maxima[i], maxima[0]);
-  std::int32_t lanes[W];
-  std::memcpy(lanes, &maxima[0], sizeof lanes);
-#pragma GCC unroll 4
-  for (int half = W / 2; half > 0; half /= 2)
-#pragma GCC unroll 8
-    for (int i = 0; i < half; ++i) lanes[i] = lanes[i + half] > lanes[i] ? lanes[i + half] : lanes[i];
-  return lanes[0];
+  return largest(maxima[0]);
 }
 
 // Writes x [count] as bytes q + offset, and the offset from there to `padded`; returns the scale. `bits`: the

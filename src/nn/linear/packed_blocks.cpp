@@ -2,22 +2,31 @@
 #include "nn/linear/packed_parts.h"
 
 #include <atomic>
+#include <span>
 
 namespace attend {
 namespace {
 
 using kernels::BlockMatrix;
 
-// The rows of one tensor of the file: all have the same kind of groups.
+// Whether the same kernel multiplies both.
+bool alike(const NumberGroups& a, const NumberGroups& b) {
+  return a.size == b.size && a.lowest == b.lowest && a.highest == b.highest &&
+         a.starts.defined() == b.starts.defined();
+}
+
+// The rows of some tensors of the file, which are alike.
 class BlockPart {
  public:
-  explicit BlockPart(const NumberGroups& given)
-      : units_(ops::zeros({kernels::int8_panels(given.numbers.size(0)) * kernels::kInt8Panel}, kFloat)) {
-    matrix_.depth = given.numbers.size(1), matrix_.columns = given.numbers.size(0);
-    matrix_.in_4_bits = given.highest - given.lowest <= 15;
-    matrix_.has_starts = given.starts.defined();
-    matrix_.has_halves = given.size == 16;
-    matrix_.zero = given.lowest < -64 ? 128 : static_cast<std::int32_t>(-given.lowest);
+  explicit BlockPart(std::span<const NumberGroups> tensors) {
+    const NumberGroups& first = tensors.front();
+    for (const NumberGroups& tensor : tensors) matrix_.columns += tensor.numbers.size(0);
+    matrix_.depth = first.numbers.size(1);
+    matrix_.in_4_bits = first.highest - first.lowest <= 15;
+    matrix_.has_starts = first.starts.defined();
+    matrix_.has_halves = first.size == 16;
+    matrix_.zero = first.lowest < -64 ? 128 : static_cast<std::int32_t>(-first.lowest);
+    units_ = ops::zeros({kernels::int8_panels(matrix_.columns) * kernels::kInt8Panel}, kFloat);
     groups_ = ops::zeros(
         {kernels::int8_panels(matrix_.columns) * matrix_.group_count() * matrix_.group_bytes()}, kByte);
     matrix_.units = units_.data<float>();
@@ -25,19 +34,13 @@ class BlockPart {
   }
 
   // False if the numbers are not integers times scales.
-  bool pack(const NumberGroups& given) const {
-    const float *const numbers = given.numbers.const_data<float>(),
-                       *const scales = given.scales.const_data<float>(),
-                       *const starts = matrix_.has_starts ? given.starts.const_data<float>() : nullptr;
-    const std::int64_t depth = matrix_.depth, groups = given.scales.size(1);
-    std::atomic<bool> fits = true;
-    parallel_ranges(matrix_.columns, 16 * depth, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t n = begin; n < end && fits; ++n)
-        if (!kernels::pack_blocks(matrix_, n, numbers + n * depth, scales + n * groups,
-                                  starts ? starts + n * groups : nullptr))
-          fits = false;
-    });
-    return fits;
+  bool pack(std::span<const NumberGroups> tensors) const {
+    std::int64_t column = 0;
+    for (const NumberGroups& tensor : tensors) {
+      if (!pack(tensor, column)) return false;
+      column += tensor.numbers.size(0);
+    }
+    return true;
   }
 
   // Columns `first` to first + count - 1, and up to 15 before them so that a panel begins.
@@ -53,6 +56,21 @@ class BlockPart {
   std::int64_t bytes() const { return static_cast<std::int64_t>(units_.bytes() + groups_.bytes()); }
 
  private:
+  bool pack(const NumberGroups& given, std::int64_t column) const {
+    const float *const numbers = given.numbers.const_data<float>(),
+                       *const scales = given.scales.const_data<float>(),
+                       *const starts = matrix_.has_starts ? given.starts.const_data<float>() : nullptr;
+    const std::int64_t depth = matrix_.depth, groups = given.scales.size(1);
+    std::atomic<bool> fits = true;
+    parallel_ranges(given.numbers.size(0), 16 * depth, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t n = begin; n < end && fits; ++n)
+        if (!kernels::pack_blocks(matrix_, column + n, numbers + n * depth, scales + n * groups,
+                                  starts ? starts + n * groups : nullptr))
+          fits = false;
+    });
+    return fits;
+  }
+
   Tensor units_, groups_;
   BlockMatrix matrix_;
 };
@@ -128,9 +146,13 @@ std::shared_ptr<const PackedMatrix> PackedMatrix::of_groups(const std::vector<Nu
   std::int64_t out = 0;
   for (const NumberGroups& part : parts) {
     if (part.numbers.size(1) % kernels::kBlockGroup != 0) return nullptr;
-    packed.emplace_back(part);
-    if (!packed.back().pack(part)) return nullptr;
     out += part.numbers.size(0);
+  }
+  for (std::size_t begin = 0, end = 0; begin < parts.size(); begin = end) {
+    while (end < parts.size() && alike(parts[begin], parts[end])) ++end;
+    const std::span<const NumberGroups> tensors = std::span(parts).subspan(begin, end - begin);
+    packed.emplace_back(tensors);
+    if (!packed.back().pack(tensors)) return nullptr;
   }
   return std::make_shared<BlockWeights>(std::move(packed), out, parts.front().numbers.size(1));
 }
