@@ -12,10 +12,10 @@ struct Kind {
   int lowest, highest;
   bool halves, starts;
 };
-// Q8_0, Q4_0, Q4_K, Q5_K, Q6_K, Q2_K, Q3_K
-const Kind kKinds[] = {{-127, 127, false, false}, {-8, 7, false, false},  {0, 15, false, true},
-                       {0, 31, false, true},      {-32, 31, true, false}, {0, 3, true, true},
-                       {-4, 3, true, false}};
+// Q8_0, Q4_0, Q4_K, Q5_0, Q5_K, Q6_K, Q2_K, Q3_K
+const Kind kKinds[] = {{-127, 127, false, false}, {-8, 7, false, false}, {0, 15, false, true},
+                       {-16, 15, false, false},   {0, 31, false, true},  {-32, 31, true, false},
+                       {0, 3, true, true},        {-4, 3, true, false}};
 
 struct Blocks {
   BlockMatrix m;
@@ -24,7 +24,7 @@ struct Blocks {
 
   Blocks(const Kind& kind, std::int64_t depth, std::int64_t columns) {
     m.depth = depth, m.columns = columns;
-    m.in_4_bits = kind.highest - kind.lowest <= 15;
+    m.bits = block_bits(kind.lowest, kind.highest);
     m.has_halves = kind.halves, m.has_starts = kind.starts;
     m.zero = kind.lowest < -64 ? 128 : -kind.lowest;
     units.resize(int8_panels(columns) * kInt8Panel);

@@ -9,9 +9,26 @@
 namespace attend::kernels {
 namespace {
 
-std::uint8_t& number_at(const BlockMatrix& m, std::uint8_t* group, std::int64_t lane, std::int64_t k) {
-  const std::int64_t four = m.in_4_bits ? k / 8 : k / 4;
-  return group[m.numbers_at() + (four * kInt8Panel + lane) * 4 + k % 4];
+// The byte of the group's number k in a panel's column `lane`, if `count` depths share a byte.
+std::uint8_t& byte_of(std::uint8_t* numbers, std::int64_t lane, std::int64_t k, std::int64_t count) {
+  return numbers[(k / (4 * count) * kInt8Panel + lane) * 4 + k % 4];
+}
+constexpr std::int64_t kHighBits = kBlockGroup * kInt8Panel / 2;  // where they begin, of 6
+
+int number_at(const BlockMatrix& m, std::uint8_t* group, std::int64_t lane, std::int64_t k) {
+  std::uint8_t* const numbers = group + m.numbers_at();
+  if (m.bits == 8) return byte_of(numbers, lane, k, 1);
+  const int low = byte_of(numbers, lane, k, 2) >> (k / 4 % 2 * 4) & 15;
+  return m.bits == 4 ? low : low | (byte_of(numbers + kHighBits, lane, k, 4) >> (k / 4 % 4 * 2) & 3) << 4;
+}
+
+// Into bytes that are zero before.
+void put_number(const BlockMatrix& m, std::uint8_t* group, std::int64_t lane, std::int64_t k, int n) {
+  std::uint8_t* const numbers = group + m.numbers_at();
+  const auto add = [](std::uint8_t& to, int bits) { to = static_cast<std::uint8_t>(to | bits); };
+  if (m.bits == 8) return add(byte_of(numbers, lane, k, 1), n);
+  add(byte_of(numbers, lane, k, 2), (n & 15) << (k / 4 % 2 * 4));
+  if (m.bits == 6) add(byte_of(numbers + kHighBits, lane, k, 4), n >> 4 << (k / 4 % 4 * 2));
 }
 
 }  // namespace
@@ -39,13 +56,9 @@ bool pack_blocks(const BlockMatrix& m, std::int64_t n, const float* numbers, con
       for (std::int64_t k = h * size; k < (h + 1) * size; ++k) {
         const float whole = scale == 0 ? 0 : std::nearbyint((numbers[g * kBlockGroup + k] - start) / scale);
         const float shifted = whole + static_cast<float>(m.zero);
-        if (!(shifted >= (m.zero == 128 ? 1 : 0) && shifted <= (m.in_4_bits     ? 15
-                                                                : m.zero == 128 ? 255
-                                                                                : 127)))
-          return false;
-        const auto value = static_cast<std::uint8_t>(shifted);
-        std::uint8_t& to = number_at(m, group, lane, k);
-        to = m.in_4_bits ? static_cast<std::uint8_t>(k % 8 < 4 ? value : (to & 15) | value << 4) : value;
+        const std::int64_t highest = m.bits == 8 && m.zero != 128 ? 127 : (std::int64_t{1} << m.bits) - 1;
+        if (!(shifted >= (m.zero == 128 ? 1 : 0) && shifted <= static_cast<float>(highest))) return false;
+        put_number(m, group, lane, k, static_cast<int>(shifted));
       }
     }
   }
@@ -62,10 +75,8 @@ void block_column(const BlockMatrix& m, std::int64_t n, float* to) {
       std::memcpy(&half, group + at + (in / size * kInt8Panel + lane) * 2, 2);
       return from_float16(half) * m.units[n];
     };
-    const std::uint8_t byte = number_at(m, group, lane, in);
-    const int value = m.in_4_bits ? (in % 8 < 4 ? byte & 15 : byte >> 4) : byte;
-    to[k] =
-        scale_at(0) * static_cast<float>(value - m.zero) + (m.has_starts ? scale_at(m.starts_at()) : 0.0f);
+    to[k] = scale_at(0) * static_cast<float>(number_at(m, group, lane, in) - m.zero) +
+            (m.has_starts ? scale_at(m.starts_at()) : 0.0f);
   }
 }
 

@@ -18,27 +18,33 @@ constexpr std::int64_t kBlockGroup = 32;
 
 struct BlockMatrix {
   std::int64_t depth = 0, columns = 0;  // depth: a multiple of 32
-  bool in_4_bits = false;               // n in 0 ... 15; else 0 ... 255
+  std::int64_t bits = 8;                // 4, 6 or 8: n in 0 ... 2^bits - 1
   bool has_starts = false;
   bool has_halves = false;         // scales and starts of 16 numbers
   std::int32_t zero = 0;           // 128: n - zero is in -127 ... 127; else both are at most 127
   float* units = nullptr;          // [panel][16]
   std::uint8_t* groups = nullptr;  // [panel][group][group_bytes()]
 
-  // A group of a panel: scales [halves][16] of float16, starts likewise if any, then integers: [8
-  // fours][16][4] bytes, or [4 eights][16][4] bytes of n of depth k in the low half and of k + 4 in the high
-  // half.
+  // A group of a panel: scales [halves][16] of float16, starts likewise if any, then integers. In 8 bits: [8
+  // fours][16][4] bytes. In 4: [4 eights][16][4] bytes of n of depth k in the low half and of k + 4 in the
+  // high half. In 6: their low 4 bits likewise, then [2][16][4] bytes of the high bits of depths k, k + 4, k
+  // + 8 and k + 12, from the lowest.
   std::int64_t halves() const { return has_halves ? 2 : 1; }
   std::int64_t starts_at() const { return halves() * 2 * kInt8Panel; }
   std::int64_t numbers_at() const { return starts_at() * (has_starts ? 2 : 1); }
-  std::int64_t group_bytes() const { return numbers_at() + kBlockGroup * kInt8Panel / (in_4_bits ? 2 : 1); }
+  std::int64_t group_bytes() const { return numbers_at() + kBlockGroup * kInt8Panel * bits / 8; }
   std::int64_t group_count() const { return depth / kBlockGroup; }
   std::uint8_t* group(std::int64_t panel, std::int64_t g) const {
     return groups + (panel * group_count() + g) * group_bytes();
   }
 };
 
-// Packs column n: numbers [depth] as they are decoded, scales and starts (null if there are none) [depth / 32
+// The bits for integers of a range.
+inline std::int64_t block_bits(std::int64_t lowest, std::int64_t highest) {
+  return highest - lowest <= 15 ? 4 : highest - lowest <= 63 ? 6 : 8;
+}
+// Packs column n of a matrix whose bytes are zero: numbers [depth] as they are decoded, scales and starts
+// (null if there are none) [depth / 32
 // * halves]. False if the numbers are not such integers.
 bool pack_blocks(const BlockMatrix& matrix, std::int64_t n, const float* numbers, const float* scales,
                  const float* starts);

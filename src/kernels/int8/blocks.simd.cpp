@@ -1,6 +1,8 @@
 #include "kernels/int8/block_products.h"
 #include "kernels/int8/tile.h"
 
+#include <type_traits>
+
 namespace attend::kernels::ATTEND_ISA {
 namespace {
 
@@ -93,13 +95,14 @@ inline void quantize_row(const BlockRows& to, std::int64_t r, const float* x, st
 }
 
 // What a tile needs to know of a matrix at compile time.
-template <bool bits4, bool starts, bool halves>
+template <int bits, bool starts, bool halves>
 struct Layout {
-  static constexpr bool k4 = bits4, kStarts = starts;
+  static constexpr int kBits = bits;
+  static constexpr bool kStarts = starts;
   static constexpr int kHalves = halves ? 2 : 1;
   static constexpr std::int64_t kStartsAt = kHalves * 2 * kInt8Panel,
                                 kNumbersAt = kStartsAt * (starts ? 2 : 1),
-                                kBytes = kNumbersAt + kBlockGroup * kInt8Panel / (bits4 ? 2 : 1);
+                                kBytes = kNumbersAt + kBlockGroup * kInt8Panel * bits / 8;
 };
 
 // Whether numbers become signed by a flip of their highest bit, so that they need no zero.
@@ -110,13 +113,19 @@ inline bool flips_numbers(const BlockMatrix& b) {
 // Integers of the p-th vector of columns, of the k-th four of a group.
 template <class L>
 inline IntVector numbers(const std::uint8_t* from, int k, int p, bool flips) {
-  if constexpr (L::k4) {
+  if constexpr (L::kBits < 8) {
     const IntVector both = load_ints(from + k / 2 * kPanelFour + p * W * 4);
-    return (k % 2 == 0 ? both : reinterpret_cast<IntVector>(reinterpret_cast<UintVector>(both) >> 4)) &
-           0x0f0f0f0f;
+    const IntVector low =
+        (k % 2 == 0 ? both : reinterpret_cast<IntVector>(reinterpret_cast<UintVector>(both) >> 4)) &
+        0x0f0f0f0f;
+    if constexpr (L::kBits == 4) return low;
+    const auto four = reinterpret_cast<UintVector>(load_ints(from + (4 + k / 4) * kPanelFour + p * W * 4));
+    const UintVector high = k % 4 < 2 ? four << (4 - k % 4 * 2) : four >> (k % 4 * 2 - 4);
+    return low | (reinterpret_cast<IntVector>(high) & 0x30303030);
+  } else {
+    const IntVector n = load_ints(from + k * kPanelFour + p * W * 4);
+    return flips ? n ^ static_cast<std::int32_t>(0x80808080u) : n;
   }
-  const IntVector n = load_ints(from + k * kPanelFour + p * W * 4);
-  return flips ? n ^ static_cast<std::int32_t>(0x80808080u) : n;
 }
 
 // y of the first R rows of a tile and of one panel: sums [R][16] without unit and bias.
@@ -236,12 +245,19 @@ void multiply_blocks(const BlockMatrix& b, const Int8Product& m, std::int64_t ro
     const auto run = [&](auto layout) {
       multiply_rows<decltype(layout)>(b, m, x, i, rows, panel_begin, panel_end);
     };
-    if (b.in_4_bits)
-      b.has_halves ? (b.has_starts ? run(Layout<true, true, true>{}) : run(Layout<true, false, true>{}))
-                   : (b.has_starts ? run(Layout<true, true, false>{}) : run(Layout<true, false, false>{}));
+    const auto with_bits = [&](auto bits) {
+      constexpr int kBits = decltype(bits)::value;
+      if (b.has_halves)
+        b.has_starts ? run(Layout<kBits, true, true>{}) : run(Layout<kBits, false, true>{});
+      else
+        b.has_starts ? run(Layout<kBits, true, false>{}) : run(Layout<kBits, false, false>{});
+    };
+    if (b.bits == 4)
+      with_bits(std::integral_constant<int, 4>{});
+    else if (b.bits == 6)
+      with_bits(std::integral_constant<int, 6>{});
     else
-      b.has_halves ? (b.has_starts ? run(Layout<false, true, true>{}) : run(Layout<false, false, true>{}))
-                   : (b.has_starts ? run(Layout<false, true, false>{}) : run(Layout<false, false, false>{}));
+      with_bits(std::integral_constant<int, 8>{});
   }
 }
 

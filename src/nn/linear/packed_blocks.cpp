@@ -22,7 +22,7 @@ class BlockPart {
     const NumberGroups& first = tensors.front();
     for (const NumberGroups& tensor : tensors) matrix_.columns += tensor.numbers.size(0);
     matrix_.depth = first.numbers.size(1);
-    matrix_.in_4_bits = first.highest - first.lowest <= 15;
+    matrix_.bits = kernels::block_bits(first.lowest, first.highest);
     matrix_.has_starts = first.starts.defined();
     matrix_.has_halves = first.size == 16;
     matrix_.zero = first.lowest < -64 ? 128 : static_cast<std::int32_t>(-first.lowest);
