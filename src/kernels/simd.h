@@ -12,6 +12,8 @@
 // without it.
 #pragma once
 
+#include "kernels/dropout_stream.h"
+
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -315,31 +317,17 @@ inline UintVector mix(UintVector x) {
   return x;
 }
 
-inline std::uint64_t mix64(std::uint64_t x) {  // splitmix64's finalizer
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 // The dropout mask of W elements from `index` of the stream `seed`: 1 / (1 - p) if kept, else 0. An element's
 // mask does not depend on the vector width.
 struct DropoutMask {
-  std::uint32_t threshold;
-  float kept;
-  std::uint32_t key_low, key_high;
+  DropoutStream stream;
 
-  DropoutMask(float p, std::uint64_t seed)
-      : threshold(static_cast<std::uint32_t>(p * 4294967295.0)), kept(1 / (1 - p)) {
-    const std::uint64_t key = mix64(seed);
-    key_low = static_cast<std::uint32_t>(key);
-    key_high = static_cast<std::uint32_t>(key >> 32);
-  }
+  DropoutMask(float p, std::uint64_t seed) : stream(dropout_stream(p, seed)) {}
   Vector operator()(std::uint64_t index) const {
     const UintVector lane = reinterpret_cast<UintVector>(lane_numbers()) + static_cast<std::uint32_t>(index);
     const std::uint32_t high = static_cast<std::uint32_t>(index >> 32) * 0x9e3779b9u;
-    const UintVector random = mix(mix(lane ^ (key_low + high)) + key_high);
-    return random >= threshold ? splat(kept) : Vector{};
+    const UintVector random = mix(mix(lane ^ (stream.key_low + high)) + stream.key_high);
+    return random >= stream.threshold ? splat(stream.kept) : Vector{};
   }
 };
 

@@ -61,11 +61,32 @@ void plainly(const Work& work) {
   });
 }
 
-// What libtorch stores of an attention for its gradient.
-struct KeptAttention {
+// What libtorch stores of a function for its gradient.
+struct KeptFunction {
   std::vector<at::Tensor> inputs;
   at::Tensor result;
 };
+
+at::Tensor result_of(const FusedFunction& function, const std::vector<at::Tensor>& x) {
+  switch (function.kind) {
+    case Fused::attention: {
+      const std::optional<at::Tensor> mask = x.size() > 3 ? std::optional(x[3]) : std::nullopt;
+      return at::scaled_dot_product_attention(x[0], x[1], x[2], mask, /*dropout=*/0, function.causal && !mask,
+                                              function.number);
+    }
+    case Fused::layer_norm:
+      return at::layer_norm(x[0], x[1].sizes(), x[1], x[2], function.number);
+    case Fused::rms_norm:
+      return at::rms_norm(x[0], x[1].sizes(), x[1], function.number);
+    case Fused::gelu:
+      return at::gelu(x[0]);
+    case Fused::gelu_tanh:
+      return at::gelu(x[0], "tanh");
+    case Fused::silu:
+      return at::silu(x[0]);
+  }
+  throw std::logic_error("a function that libtorch does not have");
+}
 
 class TorchDevice final : public Device {
  public:
@@ -199,30 +220,52 @@ class TorchDevice final : public Device {
     });
   }
 
-  std::shared_ptr<void> attention(const Array& to, const AttentionArrays& a, bool learns) override {
-    auto kept = std::make_shared<KeptAttention>();
+  std::shared_ptr<void> fused(const FusedFunction& function, const Array& to, std::span<const Array> inputs,
+                              bool learns) override {
+    auto kept = std::make_shared<KeptFunction>();
     with_gradients([&] {
       const at::AutoGradMode mode(learns);
-      for (const Array* array : {&a.q, &a.k, &a.v})
-        kept->inputs.push_back(seen(*array).detach().requires_grad_(learns));
-      const std::optional<at::Tensor> mask = a.seen ? std::optional(seen(*a.seen)) : std::nullopt;
-      kept->result = at::scaled_dot_product_attention(kept->inputs[0], kept->inputs[1], kept->inputs[2], mask,
-                                                      /*dropout=*/0, a.causal && !mask, a.scale);
+      for (const Array& input : inputs)
+        kept->inputs.push_back(seen(input).detach().requires_grad_(learns && input.type != kBool));
+      kept->result = result_of(function, kept->inputs);
     });
     plainly([&] { seen(to).copy_(kept->result.detach()); });
     return learns ? kept : nullptr;
   }
 
-  void attention_gradient(void* kept_attention, const Array& dq, const Array& dk, const Array& dv,
-                          const Array& gradient) override {
-    const auto& kept = *static_cast<KeptAttention*>(kept_attention);
+  void fused_gradient(void* kept_function, std::span<const Array> gradients, const Array& gradient) override {
+    const auto& kept = *static_cast<KeptFunction*>(kept_function);
     with_gradients([&] {
-      const std::vector<at::Tensor> found =
-          torch::autograd::grad({kept.result}, kept.inputs, {seen(gradient)}, /*retain_graph=*/true);
+      const std::vector<at::Tensor> inputs(kept.inputs.begin(), kept.inputs.begin() + std::ssize(gradients)),
+          found = torch::autograd::grad({kept.result}, inputs, {seen(gradient)}, /*retain_graph=*/true);
       const at::NoGradGuard no_gradients;
-      seen(dq).copy_(found[0]);
-      seen(dk).copy_(found[1]);
-      seen(dv).copy_(found[2]);
+      for (std::size_t i = 0; i < found.size(); ++i) seen(gradients[i]).copy_(found[i]);
+    });
+  }
+
+  // In int32, whose products keep the low 32 bits. Shifts to the right copy the sign, so it is masked.
+  void dropout_mask(const Array& to_array, const Array& first_array,
+                    const kernels::DropoutStream& stream) override {
+    plainly([&] {
+      at::Tensor to = seen(to_array);
+      const at::Tensor first = seen(first_array);
+      const auto word = [](std::uint32_t x) { return static_cast<std::int32_t>(x); };
+      const auto mix = [&](at::Tensor& x) {
+        x.bitwise_xor_(x.bitwise_right_shift(16).bitwise_and_(0xffff)).mul_(word(0x7feb352du));
+        x.bitwise_xor_(x.bitwise_right_shift(15).bitwise_and_(0x1ffff)).mul_(word(0x846ca68bu));
+        x.bitwise_xor_(x.bitwise_right_shift(16).bitwise_and_(0xffff));
+      };
+      const at::Tensor key =
+          first.bitwise_right_shift(32).to(at::kInt).mul_(word(0x9e3779b9u)).add_(word(stream.key_low));
+      at::Tensor x = first.bitwise_and(0xffffffff).to(at::kInt) +
+                     at::arange(to.size(-1), first.options().dtype(at::kInt));
+      x.bitwise_xor_(key);
+      mix(x);
+      x.add_(word(stream.key_high));
+      mix(x);
+      // Unsigned numbers are compared as signed ones with the highest bit flipped.
+      constexpr std::uint32_t kHighest = 0x80000000u;
+      to.copy_(x.bitwise_xor_(word(kHighest)).ge(word(stream.threshold ^ kHighest))).mul_(stream.kept);
     });
   }
 

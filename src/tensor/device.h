@@ -7,9 +7,11 @@
 // reading a tensor of a device in the program copies it once (Tensor::const_data).
 #pragma once
 
+#include "kernels/dropout_stream.h"
 #include "tensor/handle.h"
 
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,11 +64,12 @@ enum class BinaryOperation {
 
 enum class DeviceFactors { float32, tf32, bfloat16 };
 
-struct AttentionArrays {
-  Array q, k, v;
-  const Array* seen = nullptr;
-  bool causal = false;
-  double scale = 1;
+// Functions that a device may have kernels of its own for, with gradients: one launch instead of ten.
+enum class Fused { attention, layer_norm, rms_norm, gelu, gelu_tanh, silu };
+struct FusedFunction {
+  Fused kind;
+  double number = 0;    // attention: the factor of scores; norms: epsilon
+  bool causal = false;  // attention
 };
 
 // Results go to `to`, whose sizes are those of the result. Unless a comment says more, the types of all
@@ -89,11 +92,14 @@ class Device {
                               const Array& b) = 0;  // [..., m, k] [..., k, n]
   // The factors of matrix products from now on: float32, TF32 or bfloat16, if the device is faster with them.
   virtual void set_factors(DeviceFactors factors) = 0;
-  // ops::attention(). `seen` null: undefined there. If `learns`, the result is what attention_gradient()
-  // needs.
-  virtual std::shared_ptr<void> attention(const Array& to, const AttentionArrays& a, bool learns) = 0;
-  virtual void attention_gradient(void* kept, const Array& dq, const Array& dk, const Array& dv,
-                                  const Array& gradient) = 0;
+  // fused() below. If it `learns`, the result is what fused_gradient() needs, which may read the inputs
+  // again.
+  virtual std::shared_ptr<void> fused(const FusedFunction& function, const Array& to,
+                                      std::span<const Array> inputs, bool learns) = 0;
+  // Of all inputs that are not bool.
+  virtual void fused_gradient(void* kept, std::span<const Array> gradients, const Array& gradient) = 0;
+  // ops::dropout_mask(): `to` [..., n] float, `first` [..., 1] int64.
+  virtual void dropout_mask(const Array& to, const Array& first, const kernels::DropoutStream& stream) = 0;
   // `to` has size 1 along `dims`.
   virtual void sum(const Array& to, const Array& x, const Dimensions& dims) = 0;
   virtual void extreme(const Array& to, const Array& x, const Dimensions& dims, bool largest) = 0;
@@ -128,5 +134,10 @@ Device* device_of(const Tensors&... tensors) {
 Tensor operand_on(Device& device, const Tensor& x);
 // The same, but a number is copied too.
 Tensor placed_on(Device& device, const Tensor& x);
+
+// A function of `inputs`, at least one of them on a device, by the device's own kernel. `mask`: one more
+// input, bool, or undefined.
+Tensor fused(const FusedFunction& function, const Dimensions& sizes, std::vector<Tensor> inputs,
+             const Tensor& mask = {});
 
 }  // namespace attend::ops

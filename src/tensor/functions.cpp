@@ -172,7 +172,9 @@ Tensor relu(const Tensor& x) {
                    x);
 }
 Tensor gelu(const Tensor& x, const std::string& approximate) {
-  if (approximate == "tanh") {
+  const bool tanh = approximate == "tanh";
+  if (x.device() != nullptr) return fused({tanh ? Fused::gelu_tanh : Fused::gelu}, x.sizes(), {x});
+  if (tanh) {
     return of_input(
         x, [](auto v) { return v / 2 * (1 + math::tanh(inner_of_gelu(v))); },
         [](auto v) {
@@ -186,6 +188,7 @@ Tensor gelu(const Tensor& x, const std::string& approximate) {
       [](auto v) { return normal_share(v) + v * normal_density(v); });
 }
 Tensor silu(const Tensor& x) {
+  if (x.device() != nullptr) return fused({Fused::silu}, x.sizes(), {x});
   return of_input(
       x, [](auto v) { return v * sigmoid_of(v); },
       [](auto v) { return sigmoid_of(v) * (1 + v * (1 - sigmoid_of(v))); });

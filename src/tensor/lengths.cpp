@@ -1,4 +1,5 @@
 // Norms, and operations that use them.
+#include "tensor/device.h"
 #include "tensor/reduce.h"
 
 #include <cmath>
@@ -72,8 +73,14 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, std::int64_t d) {
 
 Tensor layer_norm(const Tensor& x, const Dimensions&, const Tensor& weight, const Tensor& bias,
                   double epsilon) {
+  if (x.device() != nullptr) return fused({Fused::layer_norm, epsilon}, x.sizes(), {x, weight, bias});
   const Tensor centred = x - x.mean(-1, true);
   return centred * rsqrt(centred.square().mean(-1, true) + epsilon) * weight + bias;
+}
+
+Tensor rms_norm(const Tensor& x, const Dimensions&, const Tensor& weight, double epsilon) {
+  if (x.device() != nullptr) return fused({Fused::rms_norm, epsilon}, x.sizes(), {x, weight});
+  return x * rsqrt(x.square().mean(-1, true) + epsilon) * weight;
 }
 
 }  // namespace attend::ops

@@ -119,6 +119,7 @@ std::tuple<Tensor, Tensor> aminmax(const Tensor& x);
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, std::int64_t d);
 Tensor layer_norm(const Tensor& x, const Dimensions& shape, const Tensor& weight, const Tensor& bias,
                   double epsilon);
+Tensor rms_norm(const Tensor& x, const Dimensions& shape, const Tensor& weight, double epsilon);
 
 // Products.
 // softmax(scale q k^T) v by the own kernel of a device, where all of these are: q [B, heads, Lq, D], k and v

@@ -1,11 +1,30 @@
 #include "tensor/random.h"
 
+#include "kernels/kernels.h"
+#include "tensor/device.h"
 #include "tensor/ops.h"
 
 #include <cmath>
 #include <numbers>
 
 namespace attend::ops {
+
+Tensor dropout_mask(const Tensor& first, std::int64_t n, double rate, std::uint64_t seed, Device* device) {
+  Dimensions sizes = first.sizes();
+  sizes[sizes.size() - 1] = n;
+  const Tensor mask = empty(sizes, kFloat, device);
+  const auto p = static_cast<float>(rate);
+  if (device != nullptr) {
+    device->dropout_mask(array_of(mask), array_of(placed_on(*device, first)),
+                         kernels::dropout_stream(p, seed));
+    return mask;
+  }
+  const auto* const begin = first.const_data<std::int64_t>();
+  for (std::int64_t i = 0; i < first.numel(); ++i)
+    kernels::kernels().dropout_mask(mask.data<float>() + i * n, static_cast<std::uint64_t>(begin[i]), n, p,
+                                    seed);
+  return mask;
+}
 
 Tensor randperm(std::int64_t count, Generator generator, ScalarType type) {
   const Tensor made = arange(count);

@@ -33,7 +33,7 @@ done
 # Adam would turn a gradient's rounding errors around zero into whole steps.
 for engine in attend torch; do
   "$attend" train --model fresh --engine $engine --train train.source train.target --output trained-$engine --batch-tokens 256 \
-    --optimizer sgd --learning-rate 0.1 --dropout 0.1 --steps 10 --label-smoothing 0.1 2>>log || { cat log; fail "training with $engine"; }
+    --optimizer sgd --learning-rate 0.1 --dropout 0.1 --attention-dropout 0.1 --steps 10 --label-smoothing 0.1 2>>log || { cat log; fail "training with $engine"; }
   "$attend" translate trained-attend --engine $engine <train.source >said-$engine 2>>log || { cat log; fail "translating with $engine"; }
 done
 cmp said-attend said-torch || fail "the same model translates otherwise on a device"

@@ -227,6 +227,7 @@ TEST_P(Gradients, OfReductions) {
     if (m.stride(1) == 0) continue;  // the norm of a row of one number is only rounding
     const Inputs normed{m, numbers({6}), numbers({6})};
     EXPECT_GRADIENTS(normed, layer_norm(x[0], {6}, x[1], x[2], 1e-5));
+    EXPECT_GRADIENTS(normed, rms_norm(x[0], {6}, x[1], 1e-5) + x[2]);
   }
 }
 

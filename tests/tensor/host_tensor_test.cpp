@@ -275,6 +275,7 @@ TEST_P(HostFloats, AreReduced) {
   EXPECT_CLOSE(cosine_similarity(as(x), as(y), 1));
   EXPECT_CLOSE(cosine_similarity(as(x), as(at::zeros_like(y)), 0));
   EXPECT_CLOSE(layer_norm(as(x), Sizes{6}, as(y[0]), as(y[1]), 1e-5));
+  EXPECT_CLOSE(rms_norm(as(x), Sizes{6}, as(y[0]), 1e-5));
 }
 
 // Of equal numbers, the same ones are selected as in torch, in the same order.

@@ -1,5 +1,6 @@
 #include "nn/attention/plain_attention.h"
 
+#include "nn/attention/distance_scores.h"
 #include "nn/pass/dropout.h"
 
 #include <limits>
@@ -14,26 +15,18 @@ std::vector<ScoreTerms::Term> plain_distances(const DistanceTensors& d, std::int
   const std::int64_t Lq = own.places.size(0), Lk = own.penalty.size(1);
   // Padding before two rows does not change their distance, but it changes the number of tokens before a key.
   const bool counted = d.by_key && own.counted.defined();
-  const Tensor places = counted ? own.counted : ops::arange(Lk, own.places.type());
+  const Tensor keys = counted ? own.counted : ops::arange(Lk, own.places.type());
   const Tensor queries = d.by_key ? ops::zeros_like(own.places) : own.places;
-  const Tensor distance = places.unsqueeze(0) - queries.unsqueeze(1);
-  const Tensor signed_distance = own.backwards ? distance.neg() : distance;
-  const Tensor rows = d.rows.index({signed_distance + d.zero}).to(kLong);  // [Lq, Lk]
-  std::vector<ScoreTerms::Term> terms;
-  const auto add = [&](std::string_view name, const Tensor& scores) { terms.push_back({name, scores}); };
-  const auto expand = [](const Tensor& index, const Tensor& table) {
-    return index.unsqueeze(0).expand({table.size(0), index.size(0), index.size(1)});
-  };
-  if (d.of_query.defined())
-    add("query by distance", d.of_query.narrow(1, query, Lq).gather(2, expand(rows, d.of_query)));
-  if (d.of_key.defined())
-    add("key by distance", d.of_key.narrow(1, key, Lk).gather(2, expand(rows.t(), d.of_key)).transpose(1, 2));
-  if (d.of_head.defined()) add("distance", d.of_head.index_select(1, rows.flatten()).reshape({-1, Lq, Lk}));
+  const Tensor distance = keys.unsqueeze(0) - queries.unsqueeze(1);  // [Lq, Lk]
+  DistancePlaces places{.query_rows = ops::arange(query, query + Lq).unsqueeze(0),
+                        .key_rows = ops::arange(key, key + Lk).unsqueeze(0),
+                        .distance = (own.backwards ? distance.neg() : distance).unsqueeze(0)};
   if (d.of_segment.defined()) {
     const Tensor segments = own.segments.defined() ? own.segments : d.segment.narrow(0, key, Lk);
-    const Tensor others = d.segment.narrow(0, query, Lq).unsqueeze(1).ne(segments.unsqueeze(0));
-    add("segment", d.of_segment.narrow(1, query, Lq).gather(2, expand(others.to(kLong), d.of_segment)));
+    places.other_segment = d.segment.narrow(0, query, Lq).unsqueeze(1).ne(segments.unsqueeze(0)).unsqueeze(0);
   }
+  std::vector<ScoreTerms::Term> terms = distance_scores(d, places);
+  for (ScoreTerms::Term& term : terms) term.scores = term.scores.squeeze(0);
   return terms;
 }
 
@@ -123,7 +116,7 @@ Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const 
   if (call.sinks.defined()) weights = weights.narrow(2, 0, k.size(0));
   // With `scores`, the weights stay part of the result's graph, so that their gradient can be computed.
   if (call.weights) call.weights->push_back(call.scores ? weights : weights.detach());
-  weights = attention_dropout(weights, call.dropout, call.seed, query);
+  weights = attention_dropout(weights, call.dropout, call.seed, ops::arange(query, query + q.size(0)));
   return ops::matmul(weights, spread_heads(v, spec)).transpose(0, 1).reshape({q.size(0), spec.width()});
 }
 

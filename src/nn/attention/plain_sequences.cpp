@@ -35,8 +35,10 @@ void PlainSequences::capture_all() const {
 }
 
 bool PlainSequences::can_be_padded() const {
-  if (views_.query.device() == nullptr || padded_ || !sight_.own.empty() || call_.dropout > 0) return false;
-  if (call_.weights || call_.scores || call_.distance.rows.defined()) return false;
+  if (views_.query.device() == nullptr || padded_ || !sight_.own.empty()) return false;
+  if (call_.weights || call_.scores) return false;
+  // Keys that are gathered from a cache are at other rows than those of the tables.
+  if (keys_.cache && (call_.distance.of_key.defined() || call_.distance.of_segment.defined())) return false;
   if (call_.spec.quirks.later_scores_are_equal) return false;
   if (keys_.cache && !keys_.cache->keeps_all(keys_.sequences)) return false;
   for (std::int64_t b = 0; b < layout_.count(); ++b)

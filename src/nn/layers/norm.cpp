@@ -76,7 +76,7 @@ Tensor LayerNormImpl::forward(const Tensor& x) {
   const Tensor factor = spec_.around_one ? weight + 1 : weight;
   if (!on_kernels(x))
     return spec_.root_mean_square
-               ? x * ops::rsqrt(x.square().mean(-1, true) + spec_.epsilon) * factor
+               ? ops::rms_norm(x, {x.size(-1)}, factor, spec_.epsilon)
                : ops::layer_norm(x, {x.size(-1)}, factor, bias.defined() ? bias : no_bias_, spec_.epsilon);
   const Tensor rows = x.contiguous();
   const Tensor& shift = bias.defined() ? bias : no_bias_;

@@ -2,6 +2,7 @@
 
 #include "kernels/kernels.h"
 #include "tensor/parallel.h"
+#include "tensor/random.h"
 
 namespace attend {
 namespace {
@@ -31,24 +32,20 @@ Tensor kernel_dropout(const Tensor& x, const Tensor& residual, double rate, std:
 Tensor dropped(const Tensor& x, const Tensor& residual, double rate, std::uint64_t seed) {
   if (on_kernels(x))
     return kernel_dropout(x.contiguous(), residual.defined() ? residual.contiguous() : residual, rate, seed);
-  const Tensor kept = ops::empty(x.sizes(), kFloat);
-  kernels::kernels().dropout_mask(kept.data<float>(), 0, kept.numel(), static_cast<float>(rate), seed);
-  const Tensor y = x * kept.to(x.type());
+  const Tensor mask = ops::dropout_mask(ops::zeros({1}, kLong), x.numel(), rate, seed, x.device());
+  const Tensor y = x * mask.view(x.sizes()).to(x.type());
   return residual.defined() ? y + residual : y;
 }
 
 }  // namespace
 
-Tensor attention_dropout(const Tensor& weights, double rate, std::uint64_t seed, std::int64_t first_query) {
+Tensor attention_dropout(const Tensor& weights, double rate, std::uint64_t seed, const Tensor& rows) {
   if (rate == 0) return weights;
-  const std::int64_t heads = weights.size(0), queries = weights.size(1), keys = weights.size(2);
-  const Tensor kept = ops::empty(weights.sizes(), kFloat);
-  for (std::int64_t head = 0; head < heads; ++head)
-    for (std::int64_t i = 0; i < queries; ++i)
-      kernels::kernels().dropout_mask(kept.data<float>() + (head * queries + i) * keys,
-                                      static_cast<std::uint64_t>((first_query + i) * heads + head) << 24,
-                                      keys, static_cast<float>(rate), seed);
-  return weights * kept.to(weights.type());
+  const std::int64_t heads = weights.size(-3);
+  const Tensor first =
+      (rows.unsqueeze(-2) * heads + ops::arange(heads).unsqueeze(1)) * (std::int64_t{1} << 24);
+  return weights * ops::dropout_mask(first.unsqueeze(-1), weights.size(-1), rate, seed, weights.device())
+                       .to(weights.type());  // first: [..., heads, Lq]
 }
 
 Tensor dropout_add(const Tensor& x, const Tensor& residual, double rate, Pass& pass) {

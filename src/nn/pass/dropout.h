@@ -6,9 +6,9 @@
 
 namespace attend {
 
-// dropout(weights) of the attention of one text [heads, Lq, Lk], whose first query is row `first_query` of
-// the batch: with the mask of the kernels (attention_head.h).
-Tensor attention_dropout(const Tensor& weights, double rate, std::uint64_t seed, std::int64_t first_query);
+// dropout(weights) of attention [..., heads, Lq, Lk], with the mask of the kernels (attention_head.h). `rows`
+// [..., Lq], int64: the rows of the queries in the batch.
+Tensor attention_dropout(const Tensor& weights, double rate, std::uint64_t seed, const Tensor& rows);
 
 // dropout(x) + residual; residual may be undefined. At rate 0 this is a plain addition.
 Tensor dropout_add(const Tensor& x, const Tensor& residual, double rate, Pass& pass);
