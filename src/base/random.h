@@ -7,12 +7,20 @@
 
 namespace attend {
 
+// SplitMix64 (Steele et al. 2014): states are kRandomStep apart, and mix64 makes random bits of one.
+constexpr std::uint64_t kRandomStep = 0x9e3779b97f4a7c15u;
+constexpr std::uint64_t mix64(std::uint64_t state) {
+  state = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9u;
+  state = (state ^ (state >> 27)) * 0x94d049bb133111ebu;
+  return state ^ (state >> 31);
+}
+
 class Random {
  public:
   explicit Random(std::uint64_t seed, std::int64_t place = 0)
-      : state_(mix(mix(seed) ^ static_cast<std::uint64_t>(place))) {}
+      : state_(mix64(mix64(seed) ^ static_cast<std::uint64_t>(place))) {}
 
-  std::uint64_t next() { return mix(state_ += 0x9e3779b97f4a7c15u); }
+  std::uint64_t next() { return mix64(state_ += kRandomStep); }
   // In [0, count); 0 if count is 0. The bias for counts below 2^32 is under 2^-32.
   std::uint64_t below(std::uint64_t count) {
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * count) >> 64);
@@ -26,11 +34,6 @@ class Random {
   }
 
  private:
-  static std::uint64_t mix(std::uint64_t x) {  // splitmix64's finalizer
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-  }
   std::uint64_t state_;
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/best.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "kernels/kernels.h"
 
 #include <algorithm>
@@ -44,12 +45,6 @@ bool better(const Scored& a, const Scored& b) {
   return a.first > b.first;
 }
 
-std::uint64_t mix(std::uint64_t x) {  // the finalizer of SplitMix64 (Steele et al. 2014)
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 }  // namespace
 
 std::int64_t arg_max(std::span<const float> scores) {
@@ -65,8 +60,8 @@ std::int64_t arg_max(std::span<const float> scores) {
 }
 
 double random_fraction(std::uint64_t seed, std::uint64_t sequence, std::uint64_t step) {
-  constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15u;
-  const std::uint64_t bits = mix(mix(mix(seed + kGolden) + kGolden * (sequence + 1)) + kGolden * (step + 1));
+  const std::uint64_t bits =
+      mix64(mix64(mix64(seed + kRandomStep) + kRandomStep * (sequence + 1)) + kRandomStep * (step + 1));
   return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 

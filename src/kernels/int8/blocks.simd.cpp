@@ -56,26 +56,22 @@ inline float quantize_group(std::int8_t* to, const float* x, std::int64_t halves
   IntVector bits{};
 #pragma GCC unroll 8
   for (int i = 0; i < kVectors; ++i) bits = max(load_ints(x + i * W) & 0x7fffffff, bits);
-  const std::int32_t most = largest(bits);
-  float size = 0;
-  std::memcpy(&size, &most, sizeof size);
-  const bool infinite = most >= 0x7f800000;
-  if (infinite || size < 1e-30f) {
+  const Rounding by(largest(bits));
+  if (by.factor == 0) {
     std::memset(to, 0, kBlockGroup);
     to_sums[0] = to_sums[1] = 0;
-    return infinite ? __builtin_nanf("") : 0.0f;
+    return by.step;
   }
-  const float factor = 127.0f / size;
   IntVector sums[2]{};
 #pragma GCC unroll 8
   for (int i = 0; i < kVectors; ++i) {
-    const IntVector q = round(load(x + i * W) * factor);
+    const IntVector q = round(load(x + i * W) * by.factor);
     store_bytes(reinterpret_cast<std::uint8_t*>(to) + i * W, q, 0);
     sums[i * 2 / kVectors] += q;
   }
   to_sums[0] = sum(halves == 2 ? sums[0] : sums[0] + sums[1]);
   if (halves == 2) to_sums[1] = sum(sums[1]);
-  return size / 127.0f;
+  return by.step;
 }
 
 // Row r of a tile.

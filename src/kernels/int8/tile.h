@@ -154,34 +154,46 @@ inline std::int32_t largest_size(const float* x, std::int64_t count, IntVector a
   return largest(maxima[0]);
 }
 
-// Writes x [count] as bytes q + offset, and the offset from there to `padded`; returns the scale. `bits`: the
-// largest |x|. A row too small to divide by becomes zeros; one with an infinity or NaN has the scale NaN.
+// How numbers of some size are rounded: q = x * factor, and x is about q * step.
+struct Rounding {
+  float step, factor;
+
+  // `bits`: the largest |x|. Numbers too small to divide by have the step 0, others with an infinity or NaN
+  // the step NaN; both have the factor 0.
+  explicit Rounding(std::int32_t bits) {
+    float largest = 0;
+    std::memcpy(&largest, &bits, sizeof largest);
+    const bool infinite = bits >= 0x7f800000, useless = infinite || largest < 1e-30f;
+    step = infinite ? __builtin_nanf("") : useless ? 0.0f : largest / 127.0f;
+    factor = useless ? 0.0f : 127.0f / largest;
+  }
+};
+
+// Writes x [count] as bytes q + offset, and the offset from there to `padded`; returns the step. `bits`: the
+// largest |x|. A row too small to divide by, or with an infinity or NaN, becomes zeros.
 inline float quantize(std::uint8_t* to, const float* x, std::int64_t count, std::int64_t padded,
                       std::uint8_t offset, std::int32_t bits) {
-  float largest = 0;
-  std::memcpy(&largest, &bits, sizeof largest);
-  const bool infinite = bits >= 0x7f800000;
-  if (infinite || largest < 1e-30f) {
+  const Rounding by(bits);
+  if (by.factor == 0) {
     std::memset(to, offset, static_cast<std::size_t>(padded));
-    return infinite ? __builtin_nanf("") : 0.0f;
+    return by.step;
   }
-  const float factor = 127.0f / largest;
   const std::int64_t whole = count / W * W;
   std::int64_t k = 0;
   for (; k + 4 * W <= whole; k += 4 * W) {
     IntVector four[4];
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) four[i] = round(load(x + k + i * W) * factor);
+    for (int i = 0; i < 4; ++i) four[i] = round(load(x + k + i * W) * by.factor);
     store_bytes(to + k, four, offset);
   }
-  for (; k < whole; k += W) store_bytes(to + k, round(load(x + k) * factor), offset);
+  for (; k < whole; k += W) store_bytes(to + k, round(load(x + k) * by.factor), offset);
   if (whole < count) {
     std::uint8_t last[W];
-    store_bytes(last, round(load_part(x + whole, count - whole) * factor), offset);
+    store_bytes(last, round(load_part(x + whole, count - whole) * by.factor), offset);
     std::memcpy(to + whole, last, static_cast<std::size_t>(count - whole));
   }
   for (k = count; k < padded; ++k) to[k] = offset;
-  return largest / 127.0f;
+  return by.step;
 }
 inline float quantize(std::uint8_t* to, const float* x, std::int64_t count, std::int64_t padded,
                       std::uint8_t offset) {
